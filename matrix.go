@@ -141,27 +141,22 @@ func opShape(t blas.Transpose, rows, cols int) (int, int, bool) {
 }
 
 // refuse returns the error of CheckGemm.
-func refuse[T Number](tA, tB blas.Transpose, a, b, c Matrix[T]) (err error) {
+func refuse[T Number](tA, tB blas.Transpose, a, b, c Matrix[T]) error {
 	for _, x := range []Matrix[T]{a, b, c} {
 		if err := x.Check(); err != nil {
 			return err
 		}
 	}
-	op := func(x Matrix[T], t blas.Transpose) Matrix[T] {
-		switch t {
-		case blas.NoTrans:
-		case blas.Trans, blas.ConjTrans:
-			x.Rows, x.Cols = x.Cols, x.Rows
-		default:
-			err = fmt.Errorf("%w: transpose is %q, must be one of N, T, C", ErrParam, byte(t))
+	for _, x := range []struct {
+		t blas.Transpose
+		m *Matrix[T]
+	}{{tA, &a}, {tB, &b}} {
+		var ok bool
+		if x.m.Rows, x.m.Cols, ok = opShape(x.t, x.m.Rows, x.m.Cols); !ok {
+			return fmt.Errorf("%w: transpose is %q, must be one of N, T, C", ErrParam, byte(x.t))
 		}
-		return x
 	}
-	opA, opB := op(a, tA), op(b, tB)
-	if err == nil {
-		err = fmt.Errorf("%w: C %v, op(A) %v, op(B) %v", ErrShape, c, opA, opB)
-	}
-	return err
+	return fmt.Errorf("%w: C %v, op(A) %v, op(B) %v", ErrShape, c, a, b)
 }
 
 // General64 returns m as gonum's blas64.General, sharing its data.

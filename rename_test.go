@@ -25,9 +25,7 @@ func renamedTree(t *testing.T) string {
 		gemmtest.Must(t, err)
 		copied := filepath.Join(dir, name)
 		gemmtest.Must(t, os.MkdirAll(filepath.Dir(copied), 0o700))
-		if err := os.WriteFile(copied, []byte(read(t, name)), info.Mode().Perm()|0o200); err != nil {
-			t.Fatal(err)
-		}
+		gemmtest.Must(t, os.WriteFile(copied, []byte(read(t, name)), info.Mode().Perm()|0o200))
 	}
 	return dir
 }
@@ -78,9 +76,15 @@ func TestRename(t *testing.T) {
 		checkRenamed(t, now, old, to)
 		old = to
 	}
-	for name, text := range texts(t, dir) {
+	wantSame(t, texts(t, dir), before)
+}
+
+// wantSame checks that no file has changed.
+func wantSame(t *testing.T, now, before map[string]string) {
+	t.Helper()
+	for name, text := range now {
 		if text != before[name] {
-			t.Errorf("%s has changed after the module has its name again", name)
+			t.Errorf("%s has changed", name)
 		}
 	}
 }
@@ -142,9 +146,5 @@ func TestRenameRefuses(t *testing.T) {
 			t.Errorf("%q: %v: %s", to, err, said)
 		}
 	}
-	for name, text := range texts(t, dir) {
-		if text != before[name] {
-			t.Errorf("%s has changed", name)
-		}
-	}
+	wantSame(t, texts(t, dir), before)
 }

@@ -21,6 +21,8 @@ type Variant struct {
 	// Parent is the name of the variant that this one changes one thing of. It may be of another
 	// family. It is empty for the first variant of a family and for libraries of others.
 	Parent string `json:"parent,omitempty"`
+	// Parents has the parents of element types with another one, by the name of the type.
+	Parents map[string]string `json:"parents,omitempty"`
 	// Location, Role, Class and Can say what the variant is. The conformance suite checks Location and Can.
 	Location Location `json:"location,omitempty"`
 	Role     Role     `json:"role,omitempty"`

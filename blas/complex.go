@@ -20,41 +20,39 @@ import (
 // Multiplications, SIAM J. Matrix Anal. Appl. 13(3), 1992). The error of four is the error of the definition.
 func (i Implementation) Zgemm(tA, tB blas.Transpose, m, n, k int, alpha complex128, a []complex128, lda int,
 	b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
-	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+	if !complexGemm(&double, i.Workers, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	j := complexJob[float64]{tA: tA, tB: tB, alpha: [2]float64{real(alpha), imag(alpha)},
-		beta: [2]float64{real(beta), imag(beta)}, a: pairs[float64](a), b: pairs[float64](b), c: pairs[float64](c),
-		lda: lda, ldb: ldb, ldc: ldc}
-	double.complexGemm(i.Workers, &j, m, n, k)
 }
 
 // Cgemm is Zgemm for complex64.
 func (i Implementation) Cgemm(tA, tB blas.Transpose, m, n, k int, alpha complex64, a []complex64, lda int,
 	b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
-	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+	if !complexGemm(&single, i.Workers, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Cgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	j := complexJob[float32]{tA: tA, tB: tB, alpha: [2]float32{real(alpha), imag(alpha)},
-		beta: [2]float32{real(beta), imag(beta)}, a: pairs[float32](a), b: pairs[float32](b), c: pairs[float32](c),
-		lda: lda, ldb: ldb, ldc: ldc}
-	single.complexGemm(i.Workers, &j, m, n, k)
 }
 
-// complexGemm computes j. If α = 0, A and B are not read.
-func (p *precision[T]) complexGemm(workers int, j *complexJob[T], m, n, k int) {
-	if k == 0 || j.alpha == [2]T{} {
+// complexGemm computes a complex product. If α = 0, A and B are not read. It returns false if there is nothing to
+// multiply or an argument is wrong: gonum does the rest.
+func complexGemm[T gemm.Float, C anyComplex](p *precision[T], workers int, tA, tB blas.Transpose, m, n, k int, alpha C,
+	a []C, lda int, b []C, ldb int, beta C, c []C, ldc int) bool {
+	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+		return false
+	}
+	j := &complexJob[T]{tA: tA, tB: tB, alpha: pair[T](alpha), beta: pair[T](beta), a: pairs[T](a), b: pairs[T](b),
+		c: pairs[T](c), lda: lda, ldb: ldb, ldc: ldc}
+	if k == 0 || alpha == 0 {
 		k, j.alpha = 0, [2]T{}
 	}
 	if k == 0 || terms(m, n, k) <= fewComplex && isModerate(j.alpha) {
 		j.few(m, n, k)
-		return
+		return true
 	}
 	w := p.acquire(workers)
 	w.complexProduct(j, m, n, k)
 	w.release()
+	return true
 }
 
 // isModerate is block.IsModerate for a complex number.

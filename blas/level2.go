@@ -82,31 +82,27 @@ func (b *vectorKernels[T]) share(workers, m, n int) int {
 // gemv computes y ← α·op(A)·x + β·y if several workers share A or α is extreme, and reports whether it did.
 func (b *vectorKernels[T]) gemv(p *precision[T], workers int, tA blas.Transpose, m, n int, alpha T, a []T, lda int,
 	x []T, incX int, beta T, y []T, incY int) bool {
-	v := matrixVector[T]{tA: tA, m: m, n: n, alpha: alpha, beta: beta, a: a, lda: lda, x: x, incX: incX, y: y, incY: incY}
-	if p.extreme(workers, &v) {
-		return true
-	}
-	w := b.share(workers, m, n)
-	if w < 2 || !v.fits() {
-		return false
-	}
-	b.run(w, v)
-	return true
+	return b.divide(p, workers, &matrixVector[T]{tA: tA, m: m, n: n, alpha: alpha, beta: beta, a: a, lda: lda, x: x,
+		incX: incX, y: y, incY: incY})
 }
 
 // ger computes A ← α·x·yᵀ + A if several workers share A, or if gonum's result would be wrong.
 func (b *vectorKernels[T]) ger(p *precision[T], workers, m, n int, alpha T, x []T, incX int, y []T, incY int, a []T,
 	lda int) bool {
-	v := matrixVector[T]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y, incX: incY, y: x,
-		incY: incX}
-	if p.extreme(workers, &v) {
+	return b.divide(p, workers, &matrixVector[T]{ger: true, tA: NoTrans, m: m, n: n, alpha: alpha, a: a, lda: lda, x: y,
+		incX: incY, y: x, incY: incX})
+}
+
+// divide is gemv or ger.
+func (b *vectorKernels[T]) divide(p *precision[T], workers int, v *matrixVector[T]) bool {
+	if p.extreme(workers, v) {
 		return true
 	}
-	w := b.share(workers, m, n)
-	if w < 2 && !v.descends() || !v.fits() {
+	w := b.share(workers, v.m, v.n)
+	if w < 2 && !(v.ger && v.descends()) || !v.fits() {
 		return false
 	}
-	b.run(w, v)
+	b.run(w, *v)
 	return true
 }
 
@@ -219,35 +215,29 @@ func (v *matrixVector[T]) part(lo, hi int) matrixVector[T] {
 
 // vectorKernels computes parts of one type by gonum's kernels.
 type vectorKernels[T gemm.Float] struct {
-	compute func(v matrixVector[T])
-	idle    sync.Pool // of *sharedVectors[T]
+	gonumGemv func(tA blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
+	gonumGer  func(m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int)
+	axpy      func(n int, alpha T, x []T, incX int, y []T, incY int)
+	idle      sync.Pool // of *sharedVectors[T]
 }
 
 var (
-	doubleVectors = vectorKernels[float64]{compute: func(v matrixVector[float64]) {
-		switch {
-		case v.ger && v.descends():
-			v.byRows(gonums.Daxpy)
-			return
-		case v.ger:
-			gonums.Dger(v.m, v.n, v.alpha, v.y, v.incY, v.x, v.incX, v.a, v.lda)
-			return
-		}
-		gonums.Dgemv(v.tA, v.m, v.n, v.alpha, v.a, v.lda, v.x, v.incX, v.beta, v.y, v.incY)
-	}}
-	singleVectors = vectorKernels[float32]{compute: func(v matrixVector[float32]) {
-		switch {
-		case v.ger && v.descends():
-			v.byRows(gonums.Saxpy)
-			return
-		case v.ger:
-			gonums.Sger(v.m, v.n, v.alpha, v.y, v.incY, v.x, v.incX, v.a, v.lda)
-			return
-		}
-		gonums.Sgemv(v.tA, v.m, v.n, v.alpha, v.a, v.lda, v.x, v.incX, v.beta, v.y, v.incY)
-	}}
-	gonums = Implementation{}.Implementation
+	gonums        = Implementation{}.Implementation
+	doubleVectors = vectorKernels[float64]{gonumGemv: gonums.Dgemv, gonumGer: gonums.Dger, axpy: gonums.Daxpy}
+	singleVectors = vectorKernels[float32]{gonumGemv: gonums.Sgemv, gonumGer: gonums.Sger, axpy: gonums.Saxpy}
 )
+
+// compute computes a part.
+func (b *vectorKernels[T]) compute(v matrixVector[T]) {
+	switch {
+	case v.ger && v.descends():
+		v.byRows(b.axpy)
+	case v.ger:
+		b.gonumGer(v.m, v.n, v.alpha, v.y, v.incY, v.x, v.incX, v.a, v.lda)
+	default:
+		b.gonumGemv(v.tA, v.m, v.n, v.alpha, v.a, v.lda, v.x, v.incX, v.beta, v.y, v.incY)
+	}
+}
 
 // sharedVectors is one operation that workers share.
 type sharedVectors[T gemm.Float] struct {

@@ -138,10 +138,10 @@ func TestLargeVectors(t *testing.T) {
 func BenchmarkVectors(b *testing.B) {
 	for _, n := range []int{256, 1024, 2048, 4096} {
 		a, x, y := make([]float64, n*n), make([]float64, n), make([]float64, n)
-		for name, routine := range map[string]func(by blas.Float64){
-			"gemv":  func(by blas.Float64) { by.Dgemv(NoTrans, n, n, 1, a, n, x, 1, 0, y, 1) },
-			"gemvT": func(by blas.Float64) { by.Dgemv(Trans, n, n, 1, a, n, x, 1, 0, y, 1) },
-			"ger":   func(by blas.Float64) { by.Dger(n, n, 1, x, 1, y, 1, a, n) },
+		for name, routine := range map[string]func(by realAndComplex){
+			"gemv":  func(by realAndComplex) { by.Dgemv(NoTrans, n, n, 1, a, n, x, 1, 0, y, 1) },
+			"gemvT": func(by realAndComplex) { by.Dgemv(Trans, n, n, 1, a, n, x, 1, 0, y, 1) },
+			"ger":   func(by realAndComplex) { by.Dger(n, n, 1, x, 1, y, 1, a, n) },
 		} {
 			comparedWithGonum(b, fmt.Sprintf("%s/n=%d", name, n), routine)
 		}

@@ -60,12 +60,7 @@ type Driver struct {
 
 	device *Device       // in a process that serves a GPU
 	to     *run.Reporter // in a process that measures for another one
-	delays delays
 }
-
-// delays replace the times that a case on ranks or a GPU has after its limit, and before a process is started again.
-// 0: the default.
-type delays struct{ grace, pause time.Duration }
 
 // Run measures the cases that are not in the store yet, in their order, on a GPU at the end. Rows that ended
 // as failed, timeout or unavailable are measured again.
@@ -81,7 +76,7 @@ func (d *Driver) Run(ctx context.Context, cases []plan.Case) error {
 	}
 	defer executors.Bench.Free()
 	s := schedule.New(cases, schedule.Rules{
-		Budget: d.Budget, Again: d.Again, Host: executors.Bench.Host.ID, Run: executors.Bench.Run, Pause: d.delays.pause,
+		Budget: d.Budget, Again: d.Again, Host: executors.Bench.Host.ID, Run: executors.Bench.Run,
 		Ranks: d.Processes.Launch != nil, GPU: d.Processes.Worker != nil, Builds: d.Processes.Build != nil,
 	}, d.Store)
 	for {
@@ -162,7 +157,7 @@ func (d *Driver) begin(ctx context.Context, cases []plan.Case) (*run.Executors, 
 			p.Info = old.ContinuedBy(d.Command)
 		}
 	}
-	b := &turn.Bench{Budget: d.Budget, Seed: d.Seed, Ceilings: d.Ceilings, Lead: d.Lead, Grace: d.delays.grace,
+	b := &turn.Bench{Budget: d.Budget, Seed: d.Seed, Ceilings: d.Ceilings, Lead: d.Lead,
 		Host: host, Run: p.Info.ID, Abandon: d.abandon}
 	p.Bench = b
 	if d.Ceilings > 0 {

@@ -146,7 +146,11 @@ func (x *Device) begin(ctx context.Context, d *Driver, p *run.Executors, cases [
 		b.Host.Ceilings = append(b.Host.Ceilings, c)
 	}
 	var missing error
-	for _, n := range devices(cases) {
+	devices := map[int]bool{}
+	for _, c := range cases {
+		devices[c.Device()] = true
+	}
+	for _, n := range slices.Sorted(maps.Keys(devices)) {
 		if d.Ceilings <= 0 || slices.ContainsFunc(x.known, func(c record.Ceiling) bool { return c.Device == n }) {
 			continue
 		}
@@ -174,18 +178,9 @@ func (x *Device) begin(ctx context.Context, d *Driver, p *run.Executors, cases [
 		}
 	}
 	if missing != nil {
-		found.Measurements = append(found.Measurements, record.Measurement{Host: b.Host.ID, Run: b.Run, Name: "gpu-ceilings",
-			Params: gemm.Params{}, Unit: "GFLOP/s", Reason: strings.ReplaceAll(missing.Error(), "\n", "; ")})
+		found.Measurements = append(found.Measurements, record.Measurement{Host: b.Host.ID, Run: b.Run,
+			Name: "gpu-ceilings", Params: gemm.Params{}, Unit: "GFLOP/s",
+			Reason: strings.ReplaceAll(missing.Error(), "\n", "; ")})
 	}
 	return found, nil
-}
-
-// devices returns the numbers of the GPUs of the cases, ascending.
-func devices(cases []plan.Case) []int {
-	var out []int
-	for _, c := range cases {
-		out = append(out, c.Device())
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }

@@ -135,9 +135,6 @@ func runFault(ctx context.Context, fault string, lost *bool) error {
 	case "signal":
 		_ = syscall.Kill(self, syscall.SIGKILL)
 		select {}
-	case "stopped":
-		_ = syscall.Kill(self, syscall.SIGSTOP)
-		select {}
 	case "endless":
 		select {}
 	case "ignores", "slow":
@@ -270,14 +267,13 @@ func TestWorkerFaults(t *testing.T) {
 		{"timeout", limit, record.Timeout, "took longer than the row's time limit of 500ms: raise it with --timeout",
 			2, hung},
 		{"endless", limit, record.Timeout, "the device hangs: nothing came back 5s after its time limit of 500ms", 2, hung},
-		{"stopped", limit, record.Timeout, "gemm-cuda hangs: it shows no sign of life", 2, hung},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
 			t.Parallel()
 			starts := 0
 			d := Driver{Store: &record.Store{}, Budget: plan.Budget{Reps: 6, Time: time.Millisecond, Timeout: test.limit},
 				Progress: Quiet{}, Processes: faultyWorker(test.fault, 1, &starts)}
-			d.Processes.Stop, d.Processes.Dead = time.Second, 2*time.Second
+			d.Processes.Stop = time.Second
 			// Where the fault is planted for good, the row at 12 has it too.
 			cases := slices.DeleteFunc(gpuCases(), func(c plan.Case) bool { return c.N == 12 && c.Variant.Name == "cuda/b" })
 			if err := d.Run(t.Context(), cases); fmt.Sprint(err) != test.err {

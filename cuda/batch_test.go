@@ -34,7 +34,7 @@ func TestBatchSequence(t *testing.T) {
 		const count = 1000
 		test.op.Batch = count
 		a, b, c := Operand{LD: test.lda}, Operand{LD: test.ldb}, Operand{LD: test.ldc}
-		q, err := r.Sequence(h100, test.s, test.op, a, b, c, nil)
+		q, err := r.Sequence(h200, test.s, test.op, a, b, c, nil)
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
@@ -68,12 +68,12 @@ func TestBatchSequence(t *testing.T) {
 		"a rung without batches": {rung(t, "f32", "naive"), two, nil},
 		"split":                  {r, two, gemm.Params{"split": 3}},
 	} {
-		_, err := refused.r.Sequence(h100, gemm.Cube(64), refused.op, square, square, square, refused.p)
+		_, err := refused.r.Sequence(h200, gemm.Cube(64), refused.op, square, square, square, refused.p)
 		if !errors.Is(err, gemm.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	one, err := r.Sequence(h100, gemm.Cube(64), Operation{Alpha: 1}, square, square, square, nil)
+	one, err := r.Sequence(h200, gemm.Cube(64), Operation{Alpha: 1}, square, square, square, nil)
 	if err != nil || slices.Contains(one.Launches[0].Program.Options, "-DBATCH") {
 		t.Errorf("a product without a batch: %v, %v", err, one.Launches)
 	}
@@ -92,7 +92,7 @@ func TestBatchTiles(t *testing.T) {
 		{128, 1000, "128x128x16/64x32/8x8"}, {32, 0, "64x64x16/32x32/4x8"},
 	} {
 		op := Operand{LD: test.n}
-		q, err := r.Sequence(h100, gemm.Cube(test.n), Operation{Alpha: 1, Batch: test.batch}, op, op, op, nil)
+		q, err := r.Sequence(h200, gemm.Cube(test.n), Operation{Alpha: 1, Batch: test.batch}, op, op, op, nil)
 		if err != nil || q.Tile.Name() != test.want {
 			t.Errorf("%d of %d³: tile %s, %v, want %s", test.batch, test.n, q.Tile.Name(), err, test.want)
 		}

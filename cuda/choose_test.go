@@ -87,11 +87,6 @@ func TestFitted(t *testing.T) {
 				c.want, c.bytes)
 		}
 	}
-	big := gemm.Shape{M: 1 << 29, N: 1 << 29, K: 1}
-	if _, err := rung(t, "f32", "naive").Plan(h200, big, packed(1), packed(big.N), packed(big.N),
-		gemm.Params{}); !errors.Is(err, gemm.ErrUnavailable) {
-		t.Errorf("a launch of more blocks than a GPU counts: got %v, want %v", err, gemm.ErrUnavailable)
-	}
 	for _, v := range Variants(nil) {
 		p, err := v.Resolve(gemm.Params{"stages": 1 << (bits.UintSize - 2)})
 		if !errors.Is(err, gemm.ErrParam) {
@@ -162,30 +157,22 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestPlanErrors checks that parameters that do not fit are refused with the valid ones.
+// TestPlanErrors has products that no launch computes.
 func TestPlanErrors(t *testing.T) {
-	r := rung(t, "f32", "tuned")
-	o := packed(64)
-	for name, p := range map[string]gemm.Params{
-		"a tile in words": {"tile": "big"}, "a tile without warps": {"tile": "128x128x8/8x8"},
-		"bk that is not offered": {"bk": 7},
+	for s, want := range map[gemm.Shape]error{
+		{M: math.MaxInt32, N: 1, K: 1}: errShapeLimit,
+		{M: 1 << 29, N: 1 << 29, K: 1}: gemm.ErrUnavailable, // more blocks than a GPU counts
 	} {
-		if _, err := r.Plan(h200, gemm.Cube(64), o, o, o, p); err == nil {
-			t.Errorf("%s: no error", name)
+		o := packed(s.N)
+		if _, err := rung(t, "f32", "naive").Plan(h200, s, packed(1), o, o, nil); !errors.Is(err, want) {
+			t.Errorf("%v: %v, want %v", s, err, want)
 		}
 	}
-	_, err := r.Plan(h200, gemm.Cube(64), o, o, o, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 1})
-	if !errors.As(err, new(TileError)) || !errors.Is(err, gemm.ErrParam) ||
-		!strings.Contains(err.Error(), "STAGES >= 2, STAGES = 1") {
-		t.Errorf("one stage: %v", err)
-	}
-	if _, err := r.Plan(h200, gemm.Shape{M: math.MaxInt32, N: 1, K: 1}, o, o, o, gemm.Params{}); err == nil {
-		t.Error("a shape beyond what kernels count: no error")
-	}
-	small := h200
+	small, o := h200, packed(64)
 	small.BlockSharedOptIn = 32 << 10
-	if _, err := r.Plan(small, gemm.Cube(64), o, o, o, gemm.Params{"tile": "128x256x16/64x64/8x16"}); err == nil {
-		t.Error("too much shared memory: no error")
+	if _, err := rung(t, "f32", "tuned").Plan(small, gemm.Cube(64), o, o, o,
+		gemm.Params{"tile": "128x256x16/64x64/8x16"}); !errors.Is(err, gemm.ErrUnavailable) {
+		t.Errorf("too much shared memory: %v", err)
 	}
 }
 
@@ -254,6 +241,9 @@ func TestCheckSettings(t *testing.T) {
 			"BM % WM == 0 && BN % WN == 0, BM = 96, WM = 64, BN = 96, WN = 32"},
 		{"doublebuffer", "f32", gemm.Params{"block": 8, "bk": 16}, ""},
 		{"doublebuffer", "f32", gemm.Params{"block": 12}, "it has 128x128x8/8x8"},
+		{"tuned", "f32", gemm.Params{"bk": 7}, "it has 128x256x16/64x64/8x16, 128x128x16"},
+		{"tuned", "f32", gemm.Params{"tile": "big"}, `tile is "big", must be BMxBNxBK/WMxWN/TMxTN of tuned`},
+		{"tuned", "f32", gemm.Params{"tile": "128x128x8/8x8"}, "must be BMxBNxBK/WMxWN/TMxTN of tuned"},
 		{"blocktile2d", "f32", gemm.Params{"tile": "512x512x8/8x8"}, "at most 1024 threads: THREADS <= 1024, THREADS = 4096"},
 		{"conflictfree", "f32", gemm.Params{"maxregs": 64}, ""},
 		{"conflictfree", "f64", gemm.Params{"maxregs": 64}, "cannot be limited"},

@@ -82,18 +82,6 @@ func TestBarriers(t *testing.T) {
 	}
 }
 
-func TestWaves(t *testing.T) {
-	for _, test := range []struct {
-		blocks, multiprocessors, each, waves int
-		fill                                 float64
-	}{{1024, 132, 2, 4, 1024. / 1056}, {264, 132, 2, 1, 1}, {265, 132, 2, 2, 265. / 528}, {1, 132, 1, 1, 1. / 132}} {
-		p := Product{Blocks: test.blocks}
-		if p.Fills(test.multiprocessors, test.each); p.Waves != test.waves || p.Fill != test.fill {
-			t.Errorf("%+v: %d waves, filled to %v", test, p.Waves, p.Fill)
-		}
-	}
-}
-
 // TestPlanWaves counts tiles of the busiest place: also where the last ones are cut, or a persistent block has several.
 func TestPlanWaves(t *testing.T) {
 	tile := Tile{BM: 128, BN: 128, BK: 32}
@@ -114,17 +102,6 @@ func TestPlanWaves(t *testing.T) {
 		waves, fill := p.Waves(test.multiprocessors, test.places)
 		if waves != test.waves || !(math.Abs(fill-test.fill) <= 1e-12) {
 			t.Errorf("%+v: %v waves, filled to %v", test, waves, fill)
-		}
-	}
-}
-
-func TestRoofline(t *testing.T) {
-	for intensity, want := range map[float64]struct {
-		rate   float64
-		memory bool
-	}{8: {800, true}, 10: {1000, false}, 32: {1000, false}} {
-		if rate, memory := (Product{Intensity: intensity}).Bounded(1000, 100); rate != want.rate || memory != want.memory {
-			t.Errorf("%v flop a byte: %v, by memory %v", intensity, rate, memory)
 		}
 	}
 }

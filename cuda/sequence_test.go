@@ -14,10 +14,6 @@ import (
 	"gemm/gemmtest"
 )
 
-// h100 has the limits of a GPU of compute capability 9.0.
-var h100 = GPU{Name: "Fake H100", Capability: "9.0", Multiprocessors: 132, Clock: 1980, Warp: 32, BlockThreads: 1024,
-	BlockShared: 48 << 10, BlockSharedOptIn: 227 << 10}
-
 // sequences calls f for products of every rung, with the operands stored in each way.
 func sequences(t *testing.T, f func(name string, q Sequence, op Operation, a, b, c Operand)) {
 	t.Helper()
@@ -39,7 +35,7 @@ func sequences(t *testing.T, f func(name string, q Sequence, op Operation, a, b,
 						b.LD = max(1, s.K)
 					}
 					name := fmt.Sprintf("%s/%s %v %+v", typ, r.Name, s, op)
-					q, err := r.Sequence(h100, s, op, a, b, c, nil)
+					q, err := r.Sequence(h200, s, op, a, b, c, nil)
 					if err != nil {
 						t.Fatalf("%s: %v", name, err)
 					}
@@ -151,7 +147,7 @@ func TestSequenceWork(t *testing.T) {
 					places = append(places, int64(a.Bits))
 				}
 			}
-			if l.Blocks < 1 || l.Threads < 1 || l.Shared > h100.BlockSharedOptIn {
+			if l.Blocks < 1 || l.Threads < 1 || l.Shared > h200.BlockSharedOptIn {
 				t.Errorf("%s: %v cannot be launched", name, l)
 			}
 		}
@@ -210,7 +206,7 @@ func TestSequenceCompiles(t *testing.T) {
 // TestSequenceFree checks that a product whose partial sums do not fit in the memory is not divided.
 func TestSequenceFree(t *testing.T) {
 	r, s := rung(t, "f32", "tuned"), gemm.Shape{M: 64, N: 64, K: 1 << 16}
-	g := h100
+	g := h200
 	for _, test := range []struct {
 		free  int64
 		parts bool

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -13,11 +14,6 @@ import (
 // h200 is a GPU with the figures of an H200 that plans depend on.
 var h200 = GPU{Name: "NVIDIA H200", Capability: "9.0", Multiprocessors: 132, Clock: 1980, BlockThreads: 1024,
 	BlockSharedOptIn: 232448}
-
-// packedOperands returns operands of a product at aligned addresses, whose rows have no gaps.
-func packedOperands(s gemm.Shape) (a, b, c Operand) {
-	return Operand{1 << 20, s.K}, Operand{2 << 20, s.N}, Operand{3 << 20, s.N}
-}
 
 func TestClass(t *testing.T) {
 	r := rung(t, "f32", "tuned")
@@ -52,9 +48,9 @@ func TestClasses(t *testing.T) {
 		for _, r := range rungs {
 			classes := r.Classes(g)
 			for _, c := range classes {
-				a, b, o := packedOperands(c.Shape(g))
-				if got := r.Class(g, c.Shape(g), r.wide(a, b, o)); got != c {
-					t.Errorf("%d multiprocessors: %v stands for %s of %s in %s, and is %s", multiprocessors, c.Shape(g), c,
+				s := c.Shape(g)
+				if got := r.Class(g, s, r.wide(packed(s.K), packed(s.N), packed(s.N))); got != c {
+					t.Errorf("%d multiprocessors: %v stands for %s of %s in %s, and is %s", multiprocessors, s, c,
 						r.Name, r.Type, got)
 				}
 			}
@@ -106,17 +102,13 @@ func TestTunedPlans(t *testing.T) {
 	tuned.Use(tuned.Settings{}.WithKernel(best).WithKernel(deep))
 	plan := func(g GPU, s gemm.Shape, p gemm.Params) Plan {
 		t.Helper()
-		a, b, c := packedOperands(s)
-		plan, err := r.Plan(g, s, a, b, c, p)
+		plan, err := r.Plan(g, s, packed(s.K), packed(s.N), packed(s.N), p)
 		gemmtest.Must(t, err)
 		return plan
 	}
 	open := gemm.Params{"device": 0, "l2": "cold", "stages": 0, "tile": "auto", "split": 0, "maxregs": 0}
 	with := func(name string, value any) gemm.Params {
-		p := gemm.Params{}
-		for k, v := range open {
-			p[k] = v
-		}
+		p := maps.Clone(open)
 		p[name] = value
 		return p
 	}
@@ -158,8 +150,7 @@ func TestTunedPlans(t *testing.T) {
 func TestTunedSettingsThatAreNone(t *testing.T) {
 	t.Cleanup(tuned.Disable)
 	r := rung(t, "f64", "tuned")
-	s := gemm.Cube(4096)
-	a, b, c := packedOperands(s)
+	s, o := gemm.Cube(4096), packed(4096)
 	for _, bad := range []struct {
 		tile   string
 		stages int
@@ -172,7 +163,7 @@ func TestTunedSettingsThatAreNone(t *testing.T) {
 	} {
 		tuned.Use(tuned.Settings{}.WithKernel(tuned.Kernel{GPU: h200.Name, Type: "f64", Rung: "tuned", Class: "large",
 			Tile: bad.tile, Stages: bad.stages, Split: 1}))
-		plan, err := r.Plan(h200, s, a, b, c, gemm.Params{})
+		plan, err := r.Plan(h200, s, o, o, o, gemm.Params{})
 		if err != nil || plan.Tile != r.Tiles[0] && plan.Tile != r.Tiles[1] {
 			t.Errorf("%s: %v, %v", bad.tile, plan.Tile, err)
 		}

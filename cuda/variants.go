@@ -60,7 +60,7 @@ func Variants(b Backend) []gemm.Variant {
 		}
 		of := slices.DeleteFunc(slices.Clone(rungs), func(o Rung) bool { return !same(o) })
 		v := gemm.Variant{Doc: r.Doc, Role: r.Role, FormerRole: r.Former, Bound: r.Bound, Compute: r.Compute, Can: can}
-		v.Class, v.Fetch = r.Rung.Class, map[string]gemm.Fetch{}
+		v.Class, v.Fetch, v.Parents = r.Rung.Class, map[string]gemm.Fetch{}, map[string]string{}
 		if parent, ok := r.ParentRung(); ok {
 			v.Parent = Family + "/" + parent.Name
 		}
@@ -73,6 +73,9 @@ func Variants(b Backend) []gemm.Variant {
 		var types []string
 		for _, o := range of {
 			types, v.Fetch[o.Type] = append(types, o.Type), o.fetch()
+			if parent, ok := o.ParentRung(); ok && Family+"/"+parent.Name != v.Parent {
+				v.Parents[o.Type] = Family + "/" + parent.Name
+			}
 			if o.Batches {
 				v.Can |= gemm.BatchStages
 			}

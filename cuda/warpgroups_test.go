@@ -147,7 +147,7 @@ func TestTensorMaps(t *testing.T) {
 				for op, stored := range map[Operation][2]int{Plain: {s.K, s.N}, {Alpha: 0, Beta: 1}: {s.K, s.N + 1},
 					{TransA: true, TransB: true, Alpha: 1}: {s.M, s.K}} {
 					a, b := Operand{256, max(1, stored[0])}, Operand{address, max(1, stored[1])}
-					q, err := r.Sequence(h100, s, op, a, b, Operand{256, s.N}, nil)
+					q, err := r.Sequence(h200, s, op, a, b, Operand{256, s.N}, nil)
 					if err != nil {
 						t.Fatalf("%s, %v: %v", r.Name, s, err)
 					}

@@ -149,15 +149,17 @@ func equal[T gemm.Element](c, want gemm.Matrix[T]) error {
 	return nil
 }
 
-// checkExact multiplies matrices with an exact product by one multiplier, with every shape and every gap between rows.
-func checkExact[T gemm.Element](u under[T]) error {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for i, shape := range u.s.shapes() {
-		if err := exact(u, rng, shape, gaps[i%len(gaps)]); err != nil {
-			return err
+// everyShape returns a check of one multiplier with every shape and every gap between rows.
+func everyShape[T gemm.Element](check func(u under[T], rng *rand.Rand, shape, gap [3]int) error) func(under[T]) error {
+	return func(u under[T]) error {
+		rng := rand.New(rand.NewPCG(1, 2))
+		for i, shape := range u.s.shapes() {
+			if err := check(u, rng, shape, gaps[i%len(gaps)]); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	return nil
 }
 
 // exact multiplies matrices of one shape whose product is exact.

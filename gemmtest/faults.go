@@ -2,6 +2,15 @@ package gemmtest
 
 import "gemm"
 
+// Integers returns a matrix of small integers, whose products are exact, with pad elements between its rows.
+func Integers[T gemm.Float](rows, cols, pad, seed int) gemm.Matrix[T] {
+	all := tabulated(rows, cols+pad, func(i, j int) T { return T((7*i+3*j+seed)%11 - 5) })
+	return all.Slice(0, 0, rows, cols)
+}
+
+// Exactly returns an error unless c is a·b, for matrices of small integers.
+func Exactly[T gemm.Float](c, a, b gemm.Matrix[T]) error { return equal(c, floatProduct(a, b)) }
+
 // Fault damages a right result.
 type Fault[T gemm.Element] struct {
 	Name  string

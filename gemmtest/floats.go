@@ -34,7 +34,7 @@ func numberKind[T gemm.Number]() kind[T] {
 		mul:      func(a, b T) T { return number(gemm.ToFloat64(a) * gemm.ToFloat64(b)) },
 		product:  floatProduct[T],
 		own: []named[T]{
-			{"rounded", checkRounded[T]},
+			{"rounded", everyShape(rounded[T])},
 			{"nonfinite", checkNonFinite[T]},
 			{"gemm", checkGemm[T]},
 			{"batches", checkBatches[T]},
@@ -169,19 +169,8 @@ func leastOf[T gemm.Number]() (x T) {
 	return x
 }
 
-// checkRounded compares products of random numbers with a product in higher precision; the limit is the bound for
-// random operands.
-func checkRounded[T gemm.Number](u under[T]) error {
-	rng := rand.New(rand.NewPCG(7, 8))
-	for _, shape := range u.s.shapes() {
-		if err := rounded(u, rng, shape, [3]int{1, 2, 3}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rounded multiplies random matrices of one shape.
+// rounded compares a product of random numbers with a product in higher precision; the limit is the bound for random
+// operands.
 func rounded[T gemm.Number](u under[T], rng *rand.Rand, shape, gap [3]int) error {
 	m, n, k := shape[0], shape[1], shape[2]
 	a, b := tabulated(m, k, real[T](rng)), tabulated(k, n, real[T](rng))

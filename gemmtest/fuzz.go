@@ -60,13 +60,9 @@ func fuzzOnce[T gemm.Element](t *testing.T, v gemm.Variant, p gemm.Params, kind 
 	if errors.Is(err, gemm.ErrUnavailable) || errors.Is(err, gemm.ErrType) && len(p) > 0 {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	resolved, err := v.Resolve(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	if err := check(under[T]{m: m, v: v, p: resolved, kind: kind}, rng, shape, gap); err != nil {
 		t.Errorf("%s %s %v: %v", v.Name, gemm.TypeOf[T]().Name, p, err)
 	}

@@ -41,9 +41,7 @@ func MpirunStatus(t *testing.T, job Job, ranks int, run string, variables ...str
 	mpirun, err := launch.Find(ctx, job.Library)
 	Require(t, "mpi", err)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	// Of no processors all ranks are too many.
 	args, _ := mpirun.Arguments(launch.Resources{Root: os.Geteuid() == 0}, ranks, self, "-test.run", run,
 		"-test.v="+fmt.Sprint(testing.Verbose()), "-test.short="+fmt.Sprint(testing.Short()))

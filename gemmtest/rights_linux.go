@@ -16,9 +16,7 @@ const unprivileged = 65534
 func OpenFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o777)); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o777)))
 	return dir
 }
 
@@ -29,9 +27,7 @@ func Unprivileged(t *testing.T, f func()) {
 	if root := os.Getuid(); root == 0 {
 		runtime.LockOSThread() // the file permissions belong to the thread
 		defer runtime.UnlockOSThread()
-		if err := syscall.Setfsuid(unprivileged); err != nil {
-			t.Fatal(err)
-		}
+		Must(t, syscall.Setfsuid(unprivileged))
 		defer syscall.Setfsuid(root)
 	}
 	f()

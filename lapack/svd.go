@@ -112,7 +112,7 @@ const tall = 1.6
 func (x *vectors) decompose(a []float64, lda int, s []float64) (rest []float64, ok bool) {
 	m, n, impl := x.m, x.n, x.impl
 	work := make([]float64, 64*(m+n)) // blocks of 64 columns
-	d, e := make([]float64, n), make([]float64, max(0, n-1))
+	d, e := s[:n], make([]float64, max(0, n-1))
 	tauQ, tauP := make([]float64, n), make([]float64, n)
 	if float64(m) < tall*float64(n) {
 		impl.Dgebrd(m, n, a, lda, d, e, tauQ, tauP, work, len(work))
@@ -122,7 +122,6 @@ func (x *vectors) decompose(a []float64, lda int, s []float64) (rest []float64, 
 		}
 		x.right(a, lda, tauP, work)
 		ok = x.rotate(d, e, x.u, x.ldu, m)
-		copy(s, d)
 		return e, ok
 	}
 	tau, r := make([]float64, n), make([]float64, n*n)
@@ -132,12 +131,10 @@ func (x *vectors) decompose(a []float64, lda int, s []float64) (rest []float64, 
 	x.right(r, n, tauP, work)
 	if x.u == nil {
 		ok = x.rotate(d, e, nil, 0, 0)
-		copy(s, d)
 		return e, ok
 	}
 	impl.Dorgbr(lapack.GenerateQ, n, n, n, r, n, tauQ, work, len(work))
 	ok = x.rotate(d, e, r, n, n)
-	copy(s, d)
 	q := make([]float64, m*x.colsU)
 	impl.Dlacpy(blas.Lower, m, n, a, lda, q, x.colsU)
 	impl.Dorgqr(m, x.colsU, n, q, x.colsU, tau, work, len(work))

@@ -31,16 +31,10 @@ import (
 //export goProduct
 func goProduct(p *C.struct_product, text *C.char, size C.size_t) (code C.int) {
 	defer recovered(&code, text, size)
-	var err error
 	if p.is_float != 0 {
-		err = compute(&singles, p)
-	} else {
-		err = compute(&doubles, p)
+		return report(compute(&singles, p), text, size)
 	}
-	if err != nil {
-		return report(err, text, size)
-	}
-	return C.GEMM_OK
+	return report(compute(&doubles, p), text, size)
 }
 
 // goBatch is goProduct for a batch.
@@ -48,16 +42,10 @@ func goProduct(p *C.struct_product, text *C.char, size C.size_t) (code C.int) {
 //export goBatch
 func goBatch(p *C.struct_product, text *C.char, size C.size_t) (code C.int) {
 	defer recovered(&code, text, size)
-	var err error
 	if p.is_float != 0 {
-		err = computeBatch[float32](p)
-	} else {
-		err = computeBatch[float64](p)
+		return report(computeBatch[float32](p), text, size)
 	}
-	if err != nil {
-		return report(err, text, size)
-	}
-	return C.GEMM_OK
+	return report(computeBatch[float64](p), text, size)
 }
 
 // recovered is deferred: it makes an error of a panic.
@@ -140,6 +128,9 @@ func matrix[T gemm.Float](data unsafe.Pointer, rows, cols, ld int) gemm.Matrix[T
 
 // report writes the text of err, cut to size bytes with the final 0, and returns its code.
 func report(err error, text *C.char, size C.size_t) C.int {
+	if err == nil {
+		return C.GEMM_OK
+	}
 	if errors.Is(err, gemm.ErrOverlap) { // by columns, A and B are exchanged here
 		err = fmt.Errorf("%w: c needs memory apart from a and b", gemm.ErrOverlap)
 	}

@@ -82,12 +82,7 @@ func (x *bcastRows[T]) multiply(prof *profile) error {
 		}
 		now = next
 	}
-	return prof.during(collecting, func() error {
-		if err := x.b.notifier.wait(); err != nil {
-			return err
-		}
-		return waitAll(back.requests)
-	})
+	return prof.during(collecting, func() error { return x.b.notifier.wait(back.requests) })
 }
 
 // broadcast starts to broadcast panel i of B; there is none after the last.
@@ -118,7 +113,7 @@ func (x *bcastRows[T]) receive(back *inflight[T]) error {
 }
 
 func (x *bcastRows[T]) plan() prediction {
-	s, hosts := x.task.shape, ownHosts(x.task.world.Size())
+	s, hosts := x.task.shape, plan.UpTo(x.task.world.Size()) // each rank is a host of its own
 	if x.b != nil {
 		hosts = x.b.hosts
 	}
@@ -130,19 +125,15 @@ func (x *bcastRows[T]) plan() prediction {
 	}
 }
 
-// ownHosts returns the hosts of ranks that are each on a host of its own.
-func ownHosts(ranks int) []int { return plan.InOrder(plan.Grid{P: ranks, Q: 1, C: 1}).Order }
-
 func bcastRowsVariant() gemm.Variant {
-	v := gemm.Variant{
+	return variant(gemm.Variant{
 		Name:  "mpi/bcast-rows",
 		Parts: []gemm.Part{gemm.Course},
 		Doc: "rows of A by Scatterv; B by Bcast, in panels that overlap with the products, one copy a host; " +
 			"C returns panel by panel",
 		Params: commonParams(panelParam(256, "columns of B that are broadcast at once")),
-	}
-	v = types{newBcastRows[float32], newBcastRows[float64], newBcastRows[gf256.Elem]}.of(v)
-	return variant(v, func(s gemm.Shape, ranks int, _ gemm.Params) float64 { return rowWorkspace(s, ranks) })
+	}, types{newBcastRows[float32], newBcastRows[float64], newBcastRows[gf256.Elem]},
+		func(s gemm.Shape, ranks int, _ gemm.Params) float64 { return rowWorkspace(s, ranks) })
 }
 
 // copies are the copies of B that rank 0 broadcasts, in panels. If the ranks are on several hosts, there is one copy on
@@ -164,7 +155,7 @@ type copies[T gemm.Element] struct {
 // newCopies allocates copies of B in panels. All ranks call it.
 func newCopies[T gemm.Element](t *task[T], panels []plan.Span) (*copies[T], error) {
 	host := t.job.host
-	x := &copies[T]{hosts: ownHosts(t.world.Size()), b: make([]gemm.Matrix[T], len(panels)),
+	x := &copies[T]{hosts: plan.UpTo(t.world.Size()), b: make([]gemm.Matrix[T], len(panels)),
 		notifier: notifier[T]{host: host}}
 	window, err := shareCopies(t, panels)
 	if err != nil {
@@ -259,9 +250,9 @@ func (x *notifier[T]) receive() (*comm.Request, error) {
 	return r.Then(x.window.Sync), nil
 }
 
-// wait returns when all notifications have been sent.
-func (x *notifier[T]) wait() error {
-	sent := x.sent
+// wait returns when all notifications have been sent, and the other requests are complete.
+func (x *notifier[T]) wait(others []*comm.Request) error {
+	all := append(x.sent, others...)
 	x.sent = nil
-	return waitAll(sent)
+	return waitAll(all)
 }

@@ -26,8 +26,8 @@ import (
 // With exchange=evenodd, blocks move between the steps by blocking calls, and nothing overlaps. Send may return only
 // when the other rank receives. If all ranks of a row sent first, each would wait for the next one. So ranks in even
 // columns send first, and ranks in odd columns receive first; of B the same with rows. If Q is odd, the even columns 0
-// and Q−1 are neighbours, but the message from Q−1 to Q−2 completes, and then Q−1 receives. The skew stays non-blocking:
-// over an even distance, only ranks in even columns would wait for each other.
+// and Q−1 are neighbours, but the message from Q−1 to Q−2 completes, and then Q−1 receives. The skew stays
+// non-blocking: over an even distance, ranks in even columns would wait for each other.
 type cannon[T gemm.Element] struct {
 	task     *task[T]
 	own      *distributed[T] // its panels are the blocks of k
@@ -60,7 +60,7 @@ func (x *cannon[T]) prepare() error {
 
 func (x *cannon[T]) multiply(prof *profile) error {
 	if !x.own.inside {
-		return x.task.finish(prof)
+		return x.task.stealing.finish(prof)
 	}
 	now, err := x.shift(prof, skewing, 0, pair[T]{})
 	if err == nil {
@@ -89,7 +89,7 @@ func (x *cannon[T]) multiply(prof *profile) error {
 		}
 		now = next
 	}
-	return x.task.finish(prof)
+	return x.task.stealing.finish(prof)
 }
 
 // shift moves blocks before a step, or starts to: this rank receives the blocks that it does not own, and sends those
@@ -164,13 +164,16 @@ func (x *cannon[T]) collect() error { return x.own.gather() }
 
 func (x *cannon[T]) plan() prediction {
 	steps, skew := plan.Cannon(x.task.shape, x.own.hosts(), x.own.grid.Grid)
+	for i := range steps.Steps {
+		steps.Steps[i].Ahead = steps.Steps[i].Ahead && !x.blocking
+	}
 	out := x.own.predict(steps)
 	out.skew = x.own.grid.ByRank(skew)
 	return out
 }
 
 func cannonVariant() gemm.Variant {
-	v := gemm.Variant{
+	return variant(gemm.Variant{
 		Name:   "mpi/cannon",
 		Spread: true,
 		Doc:    "distributed operands on a grid: blocks are shifted to neighbours, overlapped with the products",
@@ -178,12 +181,11 @@ func cannonVariant() gemm.Variant {
 			Name: "exchange", Default: overlap, Choices: []string{overlap, evenOdd},
 			Doc: "overlap: messages are in flight while a step is computed; evenodd: blocking Send and Recv between " +
 				"steps, even places send first"}),
-	}
-	v = types{newCannon[float32], newCannon[float64], newCannon[gf256.Elem]}.of(v)
-	return variant(v, gridWorkspace(func(s gemm.Shape, g plan.Grid, _ gemm.Params) float64 {
-		m, n, k := float64(s.M), float64(s.N), float64(s.K)
-		// The operands, and on each rank two blocks of each at a time.
-		deepest := 2 * float64((plan.Shifts{Grid: g, K: s.K}).Depth(0).Len())
-		return m*k + k*n + m*n + deepest*(float64(g.Q)*m+float64(g.P)*n)
-	}))
+	}, types{newCannon[float32], newCannon[float64], newCannon[gf256.Elem]},
+		gridWorkspace(func(s gemm.Shape, g plan.Grid, _ gemm.Params) float64 {
+			m, n, k := float64(s.M), float64(s.N), float64(s.K)
+			// The operands, and on each rank two blocks of each at a time.
+			deepest := 2 * float64((plan.Shifts{Grid: g, K: s.K}).Depth(0).Len())
+			return m*k + k*n + m*n + deepest*(float64(g.Q)*m+float64(g.P)*n)
+		}))
 }

@@ -99,8 +99,11 @@ func (j *Job) execute(ctx context.Context, c command) error {
 	case doMultiply:
 		// Garbage collection is off during products, as on rank 0.
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
-		ctx, cancel := limited(ctx, c)
-		defer cancel()
+		if c.Deadline { // of rank 0's context
+			limited, cancel := context.WithTimeout(ctx, c.Left)
+			defer cancel()
+			ctx = limited
+		}
 		if c.Timeline {
 			ctx = timeline.With(ctx, &timeline.Recorder{})
 		}
@@ -131,14 +134,6 @@ func (j *Job) execute(ctx context.Context, c command) error {
 
 // muchLeft is the number of bytes of closed runs that pays for a garbage collection.
 const muchLeft = 64 << 20
-
-// limited returns a context with the deadline of rank 0's context.
-func limited(ctx context.Context, c command) (context.Context, context.CancelFunc) {
-	if !c.Deadline {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, c.Left)
-}
 
 // stage stages a product on a rank that serves.
 func (j *Job) stage(c command) error {

@@ -162,6 +162,41 @@ func (x *distributed[T]) pair(s, buffer int) pair[T] {
 	return out
 }
 
+// pipeline computes steps; start starts to get the panels of a step. They are in flight while the step before is
+// multiplied.
+func (x *distributed[T]) pipeline(prof *profile, steps int, start func(f *inflight[T], step int)) error {
+	if !x.inside {
+		return x.task.stealing.finish(prof)
+	}
+	begin := func(step int) (f inflight[T], err error) {
+		if step < steps {
+			err = prof.during(communicating, func() error {
+				start(&f, step)
+				return f.err
+			})
+		}
+		return f, err
+	}
+	now, err := begin(0)
+	if err != nil {
+		return err
+	}
+	for step := range steps {
+		next, err := begin(step + 1)
+		if err == nil {
+			err = x.task.wait(prof, communicating, now.requests...)
+		}
+		if err == nil {
+			err = x.task.computeStep(prof, x.c, now.pairs, step > 0, next.requests)
+		}
+		if err != nil {
+			return err
+		}
+		now = next
+	}
+	return x.task.stealing.finish(prof)
+}
+
 // predict returns what the ranks are predicted to do, with the given schedule of the places of the grid.
 func (x *distributed[T]) predict(schedule plan.Schedule) prediction {
 	return x.task.overGrid(x.grid.Grid, x.grid.ByRank(schedule), plan.BoundDistributed(x.task.shape, x.grid.Ranks()))
@@ -184,7 +219,7 @@ func (t *task[T]) panelsAtOnce() int {
 func distributedWorkspace(s gemm.Shape, g plan.Grid, p gemm.Params) float64 {
 	m, n, k := float64(s.M), float64(s.N), float64(s.K)
 	wide := 2 * float64(min(panelWidth(p, 1), s.K)*g.C)
-	if localVariant(p.Text("local")).Bound.Kind != gemm.Componentwise {
+	if v, _ := localVariant(p.Text("local")); v.Bound.Kind != gemm.Componentwise {
 		wide *= 2
 	}
 	return m*k + k*n + float64(g.C+1)*m*n + wide*(float64(g.Q)*m+float64(g.P)*n)

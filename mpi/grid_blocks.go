@@ -95,14 +95,14 @@ func (x *gridBlocks[T]) plan() prediction {
 }
 
 func gridBlocksVariant() gemm.Variant {
-	v := gemm.Variant{
+	return variant(gemm.Variant{
 		Name:   "mpi/grid-blocks",
 		Parts:  []gemm.Part{gemm.Course},
 		Doc:    "scatter-blocks without copies: Scatterv along the sides of a grid, then Bcast",
 		Params: commonParams(gridParam()),
-	}
-	v = types{newGridBlocks[float32], newGridBlocks[float64], newGridBlocks[gf256.Elem]}.of(v)
-	return variant(v, gridWorkspace(func(s gemm.Shape, g plan.Grid, _ gemm.Params) float64 {
-		return float64(g.Q)*float64(s.M)*float64(s.K) + float64(g.P)*float64(s.K)*float64(s.N) + 2*float64(s.M)*float64(s.N)
-	}))
+	}, types{newGridBlocks[float32], newGridBlocks[float64], newGridBlocks[gf256.Elem]},
+		gridWorkspace(func(s gemm.Shape, g plan.Grid, _ gemm.Params) float64 {
+			m, n, k := float64(s.M), float64(s.N), float64(s.K)
+			return float64(g.Q)*m*k + float64(g.P)*k*n + 2*m*n
+		}))
 }

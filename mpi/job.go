@@ -134,9 +134,6 @@ func Start(arguments []string) (*Job, error) {
 	return j, nil
 }
 
-// running returns the job. A process that was not started as a rank is a job of one rank.
-func running() (*Job, error) { return Start(nil) }
-
 // Rank returns the rank of this process.
 func (j *Job) Rank() int { return j.world.Rank() }
 
@@ -144,15 +141,7 @@ func (j *Job) Rank() int { return j.world.Rank() }
 func (j *Job) Size() int { return j.world.Size() }
 
 // Local returns the number of ranks on the host of this one.
-func (j *Job) Local() int {
-	n := 0
-	for _, g := range j.peers {
-		if g.Host == j.peers[j.Rank()].Host {
-			n++
-		}
-	}
-	return n
-}
+func (j *Job) Local() int { return j.host.Size() }
 
 // handshake exchanges identities between all ranks, and checks that they agree.
 func (j *Job) handshake(arguments []string) error {
@@ -372,14 +361,10 @@ const Built = comm.Built
 
 // Hosts returns the number of hosts of the ranks if there are several, otherwise 0.
 func (j *Job) Hosts() int {
-	names := map[string]bool{}
-	for _, g := range j.peers {
-		names[g.Host] = true
+	if n := plan.Count(j.hosts); n > 1 {
+		return n
 	}
-	if len(names) < 2 {
-		return 0
-	}
-	return len(names)
+	return 0
 }
 
 // Placement returns a line for each rank, with its host and processors.

@@ -102,14 +102,13 @@ func (x *layers[T]) plan() prediction {
 }
 
 func layersVariant() gemm.Variant {
-	v := gemm.Variant{
+	return variant(gemm.Variant{
 		Name:   "mpi/25d",
 		Spread: true,
 		Doc:    "summa on layers of ranks that divide k; the copies of C are added: more memory, less communication",
 		Params: commonParams(scheduleParam(), replicationParam(), broadParam()),
-	}
-	v = types{newLayers[float32], newLayers[float64], newLayers[gf256.Elem]}.of(v)
-	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
-		return distributedWorkspace(s, layersOf(p, ranks, s, 8), p)
-	})
+	}, types{newLayers[float32], newLayers[float64], newLayers[gf256.Elem]},
+		func(s gemm.Shape, ranks int, p gemm.Params) float64 {
+			return distributedWorkspace(s, layersOf(p, ranks, s, 8), p)
+		})
 }

@@ -50,26 +50,21 @@ func locals() []gemm.Variant {
 		func(v gemm.Variant) bool { return v.Role == gemm.Study })
 }
 
-// localVariant returns the local variant called name, which the parameter's check has found to be one.
-func localVariant(name string) gemm.Variant {
-	v, err := gemm.Lookup(locals(), name)
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+// localVariant returns the local variant called name, and its parameters at their defaults.
+func localVariant(name string) (gemm.Variant, gemm.Params) { return serial.Find(locals(), name) }
 
 // onThreads returns the variant, with its parameters, that computes like the one called name on the
 // given number of threads. For a serial variant this is its counterpart in the family parallel, or
 // parallel/rows with the variant as local.
 func onThreads(name string, threads int) (string, gemm.Params, error) {
-	if threads <= 1 || localVariant(name).Has("threads") {
+	v, _ := localVariant(name)
+	if threads <= 1 || v.Has("threads") {
 		return name, gemm.Params{}, nil
 	}
 	if other, ok := threaded[name]; ok {
 		return other, gemm.Params{}, nil
 	}
-	if localVariant(name).Bound.Kind != gemm.Componentwise {
+	if v.Bound.Kind != gemm.Componentwise {
 		return "", nil, fmt.Errorf("%w: local %s has one thread, not %d: try parallel/strassen", gemm.ErrParam, name, threads)
 	}
 	return rowsName, gemm.Params{"local": name}, nil
@@ -81,7 +76,7 @@ func newLocal[T gemm.Element](name string, threads int) (*local[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	v := localVariant(name)
+	v, _ := localVariant(name)
 	if v.Has("threads") {
 		params["threads"] = threads
 	}
@@ -293,14 +288,6 @@ func (t *task[T]) wait(prof *profile, phase string, requests ...*comm.Request) e
 		return t.stealing.wait(prof, phase, requests)
 	}
 	return prof.during(phase, func() error { return waitAll(requests) })
-}
-
-// finish returns when the ranks from which this one may steal are done.
-func (t *task[T]) finish(prof *profile) error {
-	if t.stealing == nil {
-		return nil
-	}
-	return t.stealing.finish(prof)
 }
 
 // test lets MPI make progress on the messages, and reports whether all have arrived.

@@ -76,7 +76,7 @@ func (m *multiplier[T]) begin(ctx context.Context, c, a, b gemm.Matrix[T]) (*Job
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	j, err := running()
+	j, err := Start(nil) // a process that was not started as a rank is a job of one rank
 	if err != nil {
 		return nil, err
 	}

@@ -146,16 +146,15 @@ func colsOf[T gemm.Element](m gemm.Matrix[T], s plan.Span) gemm.Matrix[T] {
 }
 
 func p2pRowsVariant() gemm.Variant {
-	v := gemm.Variant{
+	return variant(gemm.Variant{
 		Name:   "mpi/p2p-rows",
 		Parts:  []gemm.Part{gemm.Course, gemm.ReportMessages},
 		Doc:    "a master sends each worker its rows of A and all of B, one worker after the other, and receives its rows of C",
 		Params: commonParams(masterParam()),
-	}
-	v = types{newP2PRows[float32], newP2PRows[float64], newP2PRows[gf256.Elem]}.of(v)
-	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
-		return rowWorkspace(s, newWorkers(ranks, p).busy(s.M))
-	})
+	}, types{newP2PRows[float32], newP2PRows[float64], newP2PRows[gf256.Elem]},
+		func(s gemm.Shape, ranks int, p gemm.Params) float64 {
+			return rowWorkspace(s, newWorkers(ranks, p).busy(s.M))
+		})
 }
 
 // rowWorkspace returns the elements of ranks with rows of A and C and the whole of B.

@@ -192,17 +192,16 @@ func (t *task[T]) sendBack(prof *profile, c gemm.Matrix[T], requests *[]*comm.Re
 }
 
 func p2pRowsOverlapVariant() gemm.Variant {
-	v := gemm.Variant{
+	return variant(gemm.Variant{
 		Name:   "mpi/p2p-rows-overlap",
 		Advice: []gemm.Advice{{Item: "M3", Over: "mpi/p2p-rows"}},
 		Doc:    "p2p-rows in panels: each is in flight while the one before is multiplied",
 		Params: commonParams(masterParam(),
 			panelParam(256, "columns of A and rows of B, and rows of C, that are sent at once")),
-	}
-	v = types{newP2PRowsOverlap[float32], newP2PRowsOverlap[float64], newP2PRowsOverlap[gf256.Elem]}.of(v)
-	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
-		width := float64(min(p.Int("panel"), s.K))
-		return float64(s.M)*float64(s.K+s.N) + float64(s.K)*float64(s.N) +
-			2*width*float64(s.M+newWorkers(ranks, p).busy(s.M)*s.N)
-	})
+	}, types{newP2PRowsOverlap[float32], newP2PRowsOverlap[float64], newP2PRowsOverlap[gf256.Elem]},
+		func(s gemm.Shape, ranks int, p gemm.Params) float64 {
+			width := float64(min(p.Int("panel"), s.K))
+			return float64(s.M)*float64(s.K+s.N) + float64(s.K)*float64(s.N) +
+				2*width*float64(s.M+newWorkers(ranks, p).busy(s.M)*s.N)
+		})
 }

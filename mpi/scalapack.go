@@ -105,11 +105,7 @@ func (x *scalapack[T]) prepare() (err error) {
 // multiply cannot be interrupted.
 func (x *scalapack[T]) multiply(prof *profile) error {
 	return prof.during(computing, func() error {
-		s := x.task.shape
-		return comm.Product(x.ranks, x.block,
-			comm.BlockCyclic[T]{Rows: s.M, Cols: s.N, Local: x.c},
-			comm.BlockCyclic[T]{Rows: s.M, Cols: s.K, Local: x.a},
-			comm.BlockCyclic[T]{Rows: s.K, Cols: s.N, Local: x.b})
+		return comm.Product(x.ranks, x.block, x.task.shape, x.c, x.a, x.b)
 	})
 }
 
@@ -146,11 +142,11 @@ func (x *scalapack[T]) Resolved() gemm.Params {
 // scalapackConstructor is constructor for a library that may be missing.
 func scalapackConstructor[T gemm.Float](name string) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
-		m, err := newMultiplier(name, p, newScaLAPACK[T])
-		if err != nil {
-			return nil, err
+		m, err := constructor(name, newScaLAPACK[T])(p)
+		if err == nil {
+			_, err = comm.OpenScaLAPACK()
 		}
-		if _, err := comm.OpenScaLAPACK(); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		return m, nil

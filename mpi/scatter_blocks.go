@@ -33,18 +33,17 @@ func newScatterBlocks[T gemm.Element](t *task[T]) (product[T], error) {
 }
 
 func scatterBlocksVariant() gemm.Variant {
-	v := gemm.Variant{
+	return variant(gemm.Variant{
 		Name:   "mpi/scatter-blocks",
 		Parts:  []gemm.Part{gemm.Course, gemm.ReportBlocks},
 		Advice: []gemm.Advice{{Item: "M2", Over: "mpi/scatter-rows"}},
 		Doc: "a block of C per rank: its rows of A and columns of B in one Scatter, C in one Gather; " +
 			"over several hosts in bands, once to each",
 		Params: commonParams(gridParam()),
-	}
-	v = types{newScatterBlocks[float32], newScatterBlocks[float64], newScatterBlocks[gf256.Elem]}.of(v)
-	return variant(v, gridWorkspace(func(s gemm.Shape, g plan.Grid, _ gemm.Params) float64 {
-		return 2 * packedElements(s, g)
-	}))
+	}, types{newScatterBlocks[float32], newScatterBlocks[float64], newScatterBlocks[gf256.Elem]},
+		gridWorkspace(func(s gemm.Shape, g plan.Grid, _ gemm.Params) float64 {
+			return 2 * packedElements(s, g)
+		}))
 }
 
 // hostBlocks is scatter-blocks over several hosts. Rank 0 sends the first rank of each host the blocks of
@@ -142,7 +141,7 @@ func (x *hostBlocks[T]) share() error {
 		x.notifier.window, err = x.task.shareMemory(bytes)
 	}
 	if x.notifier.window == nil {
-		x.setHosts(ownHosts(ranks))
+		x.setHosts(plan.UpTo(ranks))
 	}
 	return err
 }
@@ -281,12 +280,7 @@ func (x *hostBlocks[T]) multiply(prof *profile) error {
 			return err
 		}
 	}
-	return prof.during(collecting, func() error {
-		if err := x.notifier.wait(); err != nil {
-			return err
-		}
-		return waitAll(back.requests)
-	})
+	return prof.during(collecting, func() error { return x.notifier.wait(back.requests) })
 }
 
 func (x *hostBlocks[T]) plan() prediction {

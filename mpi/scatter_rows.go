@@ -31,16 +31,15 @@ func (x *scatterRows[T]) plan() prediction {
 }
 
 func scatterRowsVariant() gemm.Variant {
-	v := gemm.Variant{
+	return variant(gemm.Variant{
 		Name:   "mpi/scatter-rows",
 		Parts:  []gemm.Part{gemm.Course, gemm.ReportRows},
 		Doc:    "rows of A and all of B in one Scatter, rows of C in one Gather",
 		Params: commonParams(),
-	}
-	v = types{newScatterRows[float32], newScatterRows[float64], newScatterRows[gf256.Elem]}.of(v)
-	return variant(v, func(s gemm.Shape, ranks int, _ gemm.Params) float64 {
-		return 2 * packedElements(s, plan.Grid{P: ranks, Q: 1, C: 1})
-	})
+	}, types{newScatterRows[float32], newScatterRows[float64], newScatterRows[gf256.Elem]},
+		func(s gemm.Shape, ranks int, _ gemm.Params) float64 {
+			return 2 * packedElements(s, plan.Grid{P: ranks, Q: 1, C: 1})
+		})
 }
 
 // joined is a product whose operands are scattered in one call. The blocks of A and of B that a

@@ -57,27 +57,21 @@ func newSrumma[T gemm.Element](t *task[T]) (product[T], error) {
 // locate finds the panels of this rank's row and column of the grid in the memory of their owners.
 func (x *srumma[T]) locate() {
 	x.as, x.bs = make([]location, len(x.own.panels)), make([]location, len(x.own.panels))
-	owner := func(i, j int) (owned distributed[T], at map[*gemm.Matrix[T]]location) {
-		owned, at = *x.own, map[*gemm.Matrix[T]]location{}
+	for rank := range x.own.grid.Ranks() {
+		i, j, _ := x.own.grid.At(rank)
+		if i != x.own.i && j != x.own.j {
+			continue
+		}
+		owned, at, used := *x.own, map[*gemm.Matrix[T]]location{}, arena[T]{}
 		owned.at(i, j)
-		var used arena[T]
 		owned.takeOwn(func(m *gemm.Matrix[T], rows, cols int) {
-			at[m] = location{x.own.grid.Rank(i, j, 0), int64(used.reserve(rows, cols))}
+			at[m] = location{rank, int64(used.reserve(rows, cols))}
 		})
-		return owned, at
-	}
-	for j := range x.own.grid.Q {
-		owned, at := owner(x.own.i, j)
 		for s, p := range x.own.panels {
-			if p.Col == j {
+			if i == x.own.i && p.Col == j {
 				x.as[s] = at[&owned.a[s]]
 			}
-		}
-	}
-	for i := range x.own.grid.P {
-		owned, at := owner(i, x.own.j)
-		for s, p := range x.own.panels {
-			if p.Row == i {
+			if j == x.own.j && p.Row == i {
 				x.bs[s] = at[&owned.b[s]]
 			}
 		}
@@ -149,48 +143,21 @@ func (x *srumma[T]) expose(bytes int) (*comm.Window, error) {
 }
 
 func (x *srumma[T]) multiply(prof *profile) error {
-	if !x.own.inside {
-		return x.task.finish(prof)
-	}
 	sent, err := x.send(prof)
-	if err != nil {
-		return err
+	if err == nil {
+		err = x.own.pipeline(prof, len(x.steps), x.get)
 	}
-	now, err := x.get(prof, 0)
-	if err != nil {
-		return err
-	}
-	for s := range x.steps {
-		next, err := x.get(prof, s+1) // in flight while this step is multiplied
-		if err != nil {
-			return err
-		}
-		if err := x.task.wait(prof, communicating, now.requests...); err != nil {
-			return err
-		}
-		if err := x.task.computeStep(prof, x.own.c, now.pairs, s > 0, next.requests); err != nil {
-			return err
-		}
-		now = next
-	}
-	if err := x.task.finish(prof); err != nil || len(sent) == 0 {
+	if err != nil || len(sent) == 0 {
 		return err
 	}
 	return x.task.wait(prof, communicating, sent...)
 }
 
-// get starts to fetch the panels of the s-th step of this rank that it does not own; there are none after the last.
-func (x *srumma[T]) get(prof *profile, s int) (f inflight[T], err error) {
-	if s == len(x.steps) {
-		return f, nil
+// get starts to fetch the panels of the s-th step of this rank that it does not own.
+func (x *srumma[T]) get(f *inflight[T], s int) {
+	for panel := range x.panelsOf(x.own.i, x.own.j, s) {
+		f.pairs = append(f.pairs, x.fetch(f, panel, s%2*x.task.panelsAtOnce()+len(f.pairs)))
 	}
-	err = prof.during(communicating, func() error {
-		for panel := range x.panelsOf(x.own.i, x.own.j, s) {
-			f.pairs = append(f.pairs, x.fetch(&f, panel, s%2*x.task.panelsAtOnce()+len(f.pairs)))
-		}
-		return f.err
-	})
-	return f, err
 }
 
 // fetch reads a panel in place if all ranks share memory, and otherwise starts to fetch it, or to receive it if there
@@ -210,18 +177,20 @@ func (x *srumma[T]) fetch(f *inflight[T], panel, buffer int) pair[T] {
 		return out
 	}
 	out := x.own.pair(panel, buffer)
-	needA, needB = needA && x.own.m > 0, needB && x.own.n > 0
-	switch {
-	case needA && x.window != nil:
-		f.add(comm.Rget(world, x.window, out.a, a.rank, a.offset))
-	case needA:
-		f.add(comm.Irecv(x.own.ranks.Row, out.a, p.Col, 0))
+	get := func(ranks *comm.Comm, m gemm.Matrix[T], owner int, at location) {
+		switch {
+		case m.Rows == 0 || m.Cols == 0:
+		case x.window != nil:
+			f.add(comm.Rget(world, x.window, m, at.rank, at.offset))
+		default:
+			f.add(comm.Irecv(ranks, m, owner, 0))
+		}
 	}
-	switch {
-	case needB && x.window != nil:
-		f.add(comm.Rget(world, x.window, out.b, b.rank, b.offset))
-	case needB:
-		f.add(comm.Irecv(x.own.ranks.Col, out.b, p.Row, 0))
+	if needA {
+		get(x.own.ranks.Row, out.a, p.Col, a)
+	}
+	if needB {
+		get(x.own.ranks.Col, out.b, p.Row, b)
 	}
 	return out
 }
@@ -229,7 +198,7 @@ func (x *srumma[T]) fetch(f *inflight[T], panel, buffer int) pair[T] {
 // send starts to send this rank's panels to all that use them, if there is no window. MPI keeps the order of messages
 // between two ranks: each rank receives them in the order in which it calls fetch.
 func (x *srumma[T]) send(prof *profile) ([]*comm.Request, error) {
-	if x.denied == "" {
+	if x.denied == "" || !x.own.inside {
 		return nil, nil
 	}
 	var f inflight[T]
@@ -279,13 +248,11 @@ func (x *srumma[T]) plan() prediction {
 }
 
 func srummaVariant() gemm.Variant {
-	v := gemm.Variant{
+	return variant(gemm.Variant{
 		Name:   "mpi/srumma",
 		Spread: true,
 		Doc:    "distributed operands: each rank reads the panels of others from their memory, without waiting for a partner",
 		Params: commonParams(scheduleParam(), gridParam(),
 			panelParam(256, "columns of A and rows of B that are fetched at once")),
-	}
-	v = types{newSrumma[float32], newSrumma[float64], newSrumma[gf256.Elem]}.of(v)
-	return variant(v, gridWorkspace(distributedWorkspace))
+	}, types{newSrumma[float32], newSrumma[float64], newSrumma[gf256.Elem]}, gridWorkspace(distributedWorkspace))
 }

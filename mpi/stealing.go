@@ -298,8 +298,11 @@ func (w *stealing[T]) wait(prof *profile, phase string, pending []*comm.Request)
 	return w.stealUntil(prof, phase, func() (bool, error) { return test(pending) })
 }
 
-// finish steals until no rank of the host computes any more.
+// finish steals until no rank of the host computes any more. If w is nil, it returns at once.
 func (w *stealing[T]) finish(prof *profile) error {
+	if w == nil {
+		return nil
+	}
 	w.products++
 	w.own().finished.Store(w.products)
 	return w.stealUntil(prof, communicating, func() (bool, error) {

@@ -66,51 +66,24 @@ func (x *summa[T]) prepare() error {
 }
 
 func (x *summa[T]) multiply(prof *profile) error {
-	if !x.own.inside {
-		return x.task.finish(prof)
-	}
 	if len(x.steps) == 0 {
 		zero(x.own.c)
 	}
-	now, err := x.broadcast(prof, 0)
-	if err != nil {
-		return err
-	}
-	for s := range x.steps {
-		next, err := x.broadcast(prof, s+1) // in flight while step s is multiplied
-		if err != nil {
-			return err
-		}
-		if err := x.task.wait(prof, communicating, now.requests...); err != nil {
-			return err
-		}
-		if err := x.task.computeStep(prof, x.own.c, now.pairs, s > 0, next.requests); err != nil {
-			return err
-		}
-		now = next
-	}
-	return x.task.finish(prof)
+	return x.own.pipeline(prof, len(x.steps), x.broadcast)
 }
 
-// broadcast starts to broadcast the panels of step s; there are none after the last step.
-func (x *summa[T]) broadcast(prof *profile, s int) (f inflight[T], err error) {
-	if s == len(x.steps) {
-		return f, nil
-	}
-	err = prof.during(communicating, func() error {
-		for panel := x.steps[s].Lo; panel < x.steps[s].Hi; panel++ {
-			p, owner := x.own.pair(panel, s%2*x.task.panelsAtOnce()+len(f.pairs)), x.own.panels[panel]
-			f.pairs = append(f.pairs, p)
-			if x.own.grid.Q > 1 && p.a.Rows > 0 {
-				f.add(comm.Ibcast(x.own.ranks.Row, p.a, owner.Col))
-			}
-			if x.own.grid.P > 1 && p.b.Cols > 0 {
-				f.add(comm.Ibcast(x.own.ranks.Col, p.b, owner.Row))
-			}
+// broadcast starts to broadcast the panels of step s.
+func (x *summa[T]) broadcast(f *inflight[T], s int) {
+	for panel := x.steps[s].Lo; panel < x.steps[s].Hi; panel++ {
+		p, owner := x.own.pair(panel, s%2*x.task.panelsAtOnce()+len(f.pairs)), x.own.panels[panel]
+		f.pairs = append(f.pairs, p)
+		if x.own.grid.Q > 1 && p.a.Rows > 0 {
+			f.add(comm.Ibcast(x.own.ranks.Row, p.a, owner.Col))
 		}
-		return f.err
-	})
-	return f, err
+		if x.own.grid.P > 1 && p.b.Cols > 0 {
+			f.add(comm.Ibcast(x.own.ranks.Col, p.b, owner.Row))
+		}
+	}
 }
 
 func (x *summa[T]) collect() error { return x.own.gather() }
@@ -120,15 +93,14 @@ func (x *summa[T]) plan() prediction {
 }
 
 func summaVariant() gemm.Variant {
-	v := gemm.Variant{
+	v := variant(gemm.Variant{
 		Name:   "mpi/summa",
 		Spread: true,
 		Doc:    "distributed operands: panels of A are broadcast along grid rows, panels of B down grid columns, overlapped with the products",
 		Role:   gemm.Production,
 		Can:    gemm.Gemms,
 		Params: commonParams(scheduleParam(), gridParam(), broadParam()),
-	}
-	v = types{newSumma[float32], newSumma[float64], newSumma[gf256.Elem]}.of(v)
+	}, types{newSumma[float32], newSumma[float64], newSumma[gf256.Elem]}, gridWorkspace(distributedWorkspace))
 	v.F32, v.F64 = gemmConstructor(v.Name, newSumma[float32]), gemmConstructor(v.Name, newSumma[float64])
-	return variant(v, gridWorkspace(distributedWorkspace))
+	return v
 }

@@ -16,6 +16,7 @@
 package mpi
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"sync"
@@ -165,22 +166,21 @@ func available(p gemm.Params) error {
 // constructor returns the constructor of the multipliers of an algorithm.
 func constructor[T gemm.Element](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
-		m, err := newMultiplier(name, p, form)
-		if err != nil {
+		if err := cmp.Or(available(p), checkSettings(p)); err != nil {
 			return nil, err
 		}
-		return m, nil
+		return &multiplier[T]{name: name, params: p, make: form}, nil
 	}
 }
 
 // gemmConstructor is constructor for multipliers that are the whole BLAS operation.
 func gemmConstructor[T gemm.Float](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
-		m, err := newMultiplier(name, p, form)
+		m, err := constructor(name, form)(p)
 		if err != nil {
 			return nil, err
 		}
-		return gemmer[T]{m}, nil
+		return gemmer[T]{m.(*multiplier[T])}, nil
 	}
 }
 
@@ -208,20 +208,18 @@ func checkSettings(p gemm.Params) error {
 	return nil
 }
 
-func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*multiplier[T], error) {
-	if err := available(p); err != nil {
-		return nil, err
-	}
-	if err := checkSettings(p); err != nil {
-		return nil, err
-	}
-	return &multiplier[T]{name: name, params: p, make: form}, nil
+// types are the algorithm of a variant for all element types.
+type types struct {
+	f32 maker[float32]
+	f64 maker[float64]
+	gf  maker[gf256.Elem]
 }
 
 // variant sets the common fields of the variants of the family. workspace returns the
 // elements that all ranks together hold besides the operands.
-func variant(v gemm.Variant, workspace func(s gemm.Shape, ranks int, p gemm.Params) float64) gemm.Variant {
+func variant(v gemm.Variant, of types, workspace func(s gemm.Shape, ranks int, p gemm.Params) float64) gemm.Variant {
 	v.Location, v.Bound, v.BoundOf = gemm.OnRanks, gemm.Classical, boundOf
+	v.F32, v.F64, v.GF256 = constructor(v.Name, of.f32), constructor(v.Name, of.f64), constructor(v.Name, of.gf)
 	v.Can |= gemm.Stages | gemm.Explains
 	v.Model = func(s gemm.Shape, p gemm.Params) gemm.Model {
 		model := localModel(s, p)
@@ -237,7 +235,7 @@ func variant(v gemm.Variant, workspace func(s gemm.Shape, ranks int, p gemm.Para
 // accesses. For a variant that halves dimensions it is the workspace only. What such a variant saves depends on how
 // often a part can be halved, and a rank has at most the operations of packed.
 func localModel(s gemm.Shape, p gemm.Params) gemm.Model {
-	v, resolved := localOf(p)
+	v, resolved := localVariant(p.Text("local"))
 	model := v.Model(s, resolved)
 	if v.Bound.Kind != gemm.Componentwise {
 		workspace := model.Workspace
@@ -251,7 +249,7 @@ func localModel(s gemm.Shape, p gemm.Params) gemm.Model {
 // that halves dimensions halves a part at most as often as the whole product, so the errors of all parts together are
 // at most its own bound; the bound of a classical product is added for the additions of parts.
 func boundOf(_ string, p gemm.Params) gemm.Bound {
-	v, resolved := localOf(p)
+	v, resolved := localVariant(p.Text("local"))
 	if v.Bound.Kind == gemm.Componentwise {
 		return gemm.Classical
 	}
@@ -267,27 +265,4 @@ func boundOf(_ string, p gemm.Params) gemm.Bound {
 			return max(v.Bound.Largest(s, resolved), gemm.Classical.Largest(s, p))
 		},
 	}
-}
-
-// localOf returns the local variant of the parameters, and its own, at their defaults.
-func localOf(p gemm.Params) (gemm.Variant, gemm.Params) {
-	v := localVariant(p.Text("local"))
-	resolved, err := v.Resolve(nil)
-	if err != nil {
-		panic(err) // defaults are values that parameters can have
-	}
-	return v, resolved
-}
-
-// types are the constructors of a variant for all element types.
-type types struct {
-	f32 maker[float32]
-	f64 maker[float64]
-	gf  maker[gf256.Elem]
-}
-
-// of returns v with the constructors.
-func (t types) of(v gemm.Variant) gemm.Variant {
-	v.F32, v.F64, v.GF256 = constructor(v.Name, t.f32), constructor(v.Name, t.f64), constructor(v.Name, t.gf)
-	return v
 }

@@ -1,8 +1,8 @@
 package parallel
 
 import (
+	"context"
 	"slices"
-	"sync/atomic"
 
 	"gemm"
 	"gemm/serial"
@@ -30,21 +30,13 @@ func locals() []gemm.Variant {
 	})
 }
 
-// localVariant returns the variant of the parameter local, which the parameter's check has found to be one.
-func localVariant(p gemm.Params) gemm.Variant {
-	v, err := gemm.Lookup(locals(), p.Text("local"))
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // newLocals returns a multiplier for each worker: one computes one product at a time.
 func newLocals[T gemm.Element](p gemm.Params) ([]gemm.Multiplier[T], error) {
 	out := make([]gemm.Multiplier[T], p.Int("threads"))
+	v, defaults := serial.Find(locals(), p.Text("local"))
 	for w := range out {
 		var err error
-		if out[w], err = gemm.New[T](localVariant(p), nil); err != nil {
+		if out[w], err = gemm.New[T](v, defaults); err != nil {
 			return nil, err
 		}
 	}
@@ -54,11 +46,7 @@ func newLocals[T gemm.Element](p gemm.Params) ([]gemm.Multiplier[T], error) {
 // localModel is the model of a product of whole shape. Workers compute parts by the local variant, each of part shape.
 // Operations and accesses are counted for the whole product; each worker has the workspace of a part.
 func localModel(p gemm.Params, whole, part [3]int) gemm.Model {
-	v := localVariant(p)
-	resolved, err := v.Resolve(nil)
-	if err != nil {
-		panic(err) // defaults are values that parameters can have
-	}
+	v, resolved := serial.Find(locals(), p.Text("local"))
 	out := v.Model(gemm.Shape{M: whole[0], N: whole[1], K: whole[2]}, resolved)
 	out.Workspace = float64(p.Int("threads")) * v.Model(gemm.Shape{M: part[0], N: part[1], K: part[2]}, resolved).Workspace
 	return out
@@ -66,7 +54,8 @@ func localModel(p gemm.Params, whole, part [3]int) gemm.Model {
 
 // ikjModel is the model of the loops of ikj.
 func ikjModel(s gemm.Shape, _ gemm.Params) gemm.Model {
-	return localVariant(gemm.Params{"local": ikj}).Model(s, nil)
+	v, p := serial.Find(locals(), ikj)
+	return v.Model(s, p)
 }
 
 // times returns how many times index i of n is computed under an artificial load: 1 for the first
@@ -78,20 +67,9 @@ func times(i, n, load int) int {
 	return 1 + (2*load*i+n-1)/(2*(n-1))
 }
 
-// firstError keeps the first error of several workers.
-type firstError struct{ first atomic.Pointer[error] }
-
-// note keeps err if it is the first.
-func (f *firstError) note(err error) {
-	if err != nil {
-		f.first.CompareAndSwap(nil, &err)
+// compute computes C = A·B by a local variant, for operands that conform. Its only error is the error of ctx.
+func compute[T gemm.Element](ctx context.Context, local gemm.Multiplier[T], c, a, b gemm.Matrix[T]) {
+	if err := local.Multiply(ctx, c, a, b); err != nil && ctx.Err() == nil {
+		panic(err)
 	}
-}
-
-// err returns the first error, or nil.
-func (f *firstError) err() error {
-	if p := f.first.Load(); p != nil {
-		return *p
-	}
-	return nil
 }

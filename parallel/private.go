@@ -22,7 +22,12 @@ func privateSums[T gemm.Float](ctx context.Context, t *team[T],
 		return nil, release, err
 	}
 	// Each worker clears its own copy, so its pages are on the NUMA node of the worker (first touch).
-	if err := t.workers(ctx, func(worker int) { clear(copies[worker].Data) }); err != nil {
+	err = t.pool.For(ctx, len(copies), pool.Static(0), func(_, lo, hi int) {
+		for _, own := range copies[lo:hi] {
+			clear(own.Data)
+		}
+	})
+	if err != nil {
 		return nil, release, err
 	}
 	return copies, release, t.pieces(ctx, c.Rows*a.Cols, c.Cols, func(worker, lo, hi int) {

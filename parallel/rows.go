@@ -1,7 +1,6 @@
 package parallel
 
 import (
-	"cmp"
 	"context"
 
 	"gemm"
@@ -22,23 +21,20 @@ type rows[T gemm.Element] struct {
 
 // Multiply implements gemm.Multiplier.
 func (r rows[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	chunk := func(worker, lo, hi int) error {
-		return r.locals[worker].Multiply(ctx, c.Slice(lo, 0, hi-lo, c.Cols), a.Slice(lo, 0, hi-lo, a.Cols), b)
+	chunk := func(worker, lo, hi int) {
+		compute(ctx, r.locals[worker], c.Slice(lo, 0, hi-lo, c.Cols), a.Slice(lo, 0, hi-lo, a.Cols), b)
 	}
 	return r.multiply(ctx, c, a, b, func() error {
-		var first firstError
-		err := r.loop(ctx, c.Rows, func(worker, lo, hi int) {
-			if r.load == 0 {
-				first.note(chunk(worker, lo, hi))
-				return
-			}
+		if r.load == 0 {
+			return r.loop(ctx, c.Rows, chunk)
+		}
+		return r.loop(ctx, c.Rows, func(worker, lo, hi int) {
 			for i := lo; i < hi; i++ {
 				for range times(i, c.Rows, r.load) {
-					first.note(chunk(worker, i, i+1))
+					chunk(worker, i, i+1)
 				}
 			}
 		})
-		return cmp.Or(err, first.err())
 	})
 }
 

@@ -19,30 +19,19 @@ func strassenVariant() gemm.Variant {
 		Can:    teamCan,
 		Params: append(teamParams(), serial.StrassenCutoff()),
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
-			return serial.StrassenModel(s, withCutoff(p).Int("cutoff"), pool.New(p.Int("threads")))
+			return serial.StrassenModel(s, cutoffOf(p), pool.New(p.Int("threads")))
 		},
 		Ran: func(s gemm.Shape, p gemm.Params) string {
-			return serial.Undivided(s, withCutoff(p), "parallel/packed")
+			return serial.Undivided(s, cutoffOf(p), "parallel/packed")
 		},
-		Bound: strassenBound(),
+		Bound: serial.StrassenBound(cutoffOf),
 		F32:   onTeam("parallel/strassen", newStrassen[float32]),
 		F64:   onTeam("parallel/strassen", newStrassen[float64]),
 	}
 }
 
-// withCutoff returns the parameters with the cutoff that is used for their number of workers.
-func withCutoff(p gemm.Params) gemm.Params { return serial.SharedCutoff(p, p.Int("threads")) }
-
-// strassenBound is serial.StrassenBound with the cutoff that is used.
-func strassenBound() gemm.Bound {
-	b := serial.StrassenBound()
-	return gemm.Bound{
-		Kind:    b.Kind,
-		Worst:   func(s gemm.Shape, p gemm.Params, u float64) float64 { return b.Worst(s, withCutoff(p), u) },
-		Random:  func(s gemm.Shape, p gemm.Params, u float64) float64 { return b.Random(s, withCutoff(p), u) },
-		Largest: func(s gemm.Shape, p gemm.Params) float64 { return b.Largest(s, withCutoff(p)) },
-	}
-}
+// cutoffOf returns the cutoff that is used for the parameters.
+func cutoffOf(p gemm.Params) int { return serial.SharedCutoff(p, p.Int("threads")) }
 
 // strassen is serial/strassen on a team.
 type strassen[T gemm.Float] struct {
@@ -59,6 +48,6 @@ func (x strassen[T]) Resolved() gemm.Params {
 }
 
 func newStrassen[T gemm.Float](t *team[T], p gemm.Params) (gemm.Multiplier[T], error) {
-	cutoff := withCutoff(p).Int("cutoff")
+	cutoff := cutoffOf(p)
 	return strassen[T]{serial.NewStrassen[T](t.pool, cutoff), t, cutoff}, nil
 }

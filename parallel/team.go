@@ -56,8 +56,9 @@ func loopsOnTeam[T gemm.Element](name string, l loops[T]) func(gemm.Params) (gem
 }
 
 // multiply computes C = A·B by loops, which runs loops of the team for operands that conform and have no dimension
-// of 0. Other products end at once, however large their other dimensions are. With the schedule auto, loops
-// is repeated until the schedule is chosen. The error is an ErrBusy if the team computes another product.
+// of 0, and need not return the error of ctx. Other products end at once, however large their other dimensions are.
+// With the schedule auto, loops is repeated until the schedule is chosen. The error is an ErrBusy if the team computes
+// another product.
 func (t *team[T]) multiply(ctx context.Context, c, a, b gemm.Matrix[T], loops func() error) error {
 	if err := cmp.Or(gemm.CheckShapes(c, a, b), ctx.Err()); err != nil {
 		return err
@@ -77,7 +78,7 @@ func (t *team[T]) multiply(ctx context.Context, c, a, b gemm.Matrix[T], loops fu
 		if ok {
 			auto.Forget()
 		}
-		if err := loops(); err != nil || !ok || auto.Decided() {
+		if err := cmp.Or(loops(), ctx.Err()); err != nil || !ok || auto.Decided() {
 			return err
 		}
 	}
@@ -91,8 +92,7 @@ func (t *team[T]) loop(ctx context.Context, n int, body func(worker, lo, hi int)
 // pieces is loop for a body that does not check ctx. An index costs cost multiply-adds. The body is
 // called for pieces of a chunk, and ctx is checked between them.
 func (t *team[T]) pieces(ctx context.Context, n, cost int, body func(worker, lo, hi int)) error {
-	err := t.loop(ctx, n, inPieces(ctx, cost, body))
-	return cmp.Or(err, ctx.Err())
+	return t.loop(ctx, n, inPieces(ctx, cost, body))
 }
 
 // pieceTerms is the number of multiply-adds between two checks of a context: some 10 ms if they are atomic.
@@ -107,15 +107,6 @@ func inPieces(ctx context.Context, cost int, body func(worker, lo, hi int)) func
 			body(worker, lo, min(lo+piece, hi))
 		}
 	}
-}
-
-// workers calls body once for each worker, on that worker if all are free.
-func (t *team[T]) workers(ctx context.Context, body func(worker int)) error {
-	return t.pool.For(ctx, t.pool.Workers(), pool.Static(0), func(_, lo, hi int) {
-		for w := lo; w < hi; w++ {
-			body(w)
-		}
-	})
 }
 
 // zero writes zeros to all of c.

@@ -1,7 +1,6 @@
 package parallel
 
 import (
-	"cmp"
 	"context"
 
 	"gemm"
@@ -27,18 +26,16 @@ func (x tiles[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	columns := (c.Cols + tile - 1) / tile
 	n := columns * ((c.Rows + tile - 1) / tile)
 	return x.multiply(ctx, c, a, b, func() error {
-		var first firstError
-		err := x.loop(ctx, n, func(worker, lo, hi int) {
+		return x.loop(ctx, n, func(worker, lo, hi int) {
 			for t := lo; t < hi; t++ {
 				i, j := t/columns*tile, t%columns*tile
 				rows, cols := min(tile, c.Rows-i), min(tile, c.Cols-j)
 				part, left, right := c.Slice(i, j, rows, cols), a.Slice(i, 0, rows, a.Cols), b.Slice(0, j, b.Rows, cols)
 				for range times(t, n, x.load) {
-					first.note(x.locals[worker].Multiply(ctx, part, left, right))
+					compute(ctx, x.locals[worker], part, left, right)
 				}
 			}
 		})
-		return cmp.Or(err, first.err())
 	})
 }
 

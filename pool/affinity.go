@@ -3,6 +3,7 @@ package pool
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,11 +31,10 @@ func Affinities() []string { return []string{none, closeBy, spread} }
 // processor. The affinity none pins nothing. The error is gemm.ErrUnavailable if the system cannot pin threads.
 func NewPinned(workers int, affinity string) (*Pool, error) {
 	p := New(workers)
-	switch affinity {
-	case none:
+	if affinity == none {
 		return p, nil
-	case closeBy, spread:
-	default:
+	}
+	if !slices.Contains(Affinities(), affinity) {
 		return nil, fmt.Errorf("pool: affinity %q is none of %v", affinity, Affinities())
 	}
 	processors := cpu.Places()

@@ -1,7 +1,9 @@
 package pool
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,7 +22,7 @@ type Auto struct {
 
 // trial is the measurement of loops with one number of indices and workers.
 type trial struct {
-	candidates []candidate
+	candidates []*candidate
 	loops      int           // number of timed loops
 	spent      time.Duration // total time of these loops
 }
@@ -54,19 +56,15 @@ func (a *Auto) Share(n, workers int) Shares {
 	defer a.mu.Unlock()
 	t := a.trials[[2]int{n, workers}]
 	if t == nil {
-		t = &trial{}
 		least := max(1, a.least)
 		// A worker has some eight chunks of the larger size.
 		chunk := max(least, n/(8*workers))
-		for _, c := range []candidate{
-			{name: static, Schedule: Static(0)},
-			{name: dynamic, chunk: least, Schedule: Dynamic(least)},
-			{name: dynamic, chunk: chunk, Schedule: Dynamic(chunk)},
-			{name: guided, chunk: least, Schedule: Guided(least)},
-		} {
-			c.best = math.MaxInt64
-			t.candidates = append(t.candidates, c)
-		}
+		t = &trial{candidates: []*candidate{
+			{name: static, Schedule: Static(0), best: math.MaxInt64},
+			{name: dynamic, chunk: least, Schedule: Dynamic(least), best: math.MaxInt64},
+			{name: dynamic, chunk: chunk, Schedule: Dynamic(chunk), best: math.MaxInt64},
+			{name: guided, chunk: least, Schedule: Guided(least), best: math.MaxInt64},
+		}}
 		if a.trials == nil || len(a.trials) == mostTrials {
 			a.trials = map[[2]int]*trial{}
 		}
@@ -79,16 +77,10 @@ func (a *Auto) Share(n, workers int) Shares {
 // current returns the candidate for the next loop.
 func (t *trial) current() *candidate {
 	if t.decided() {
-		best := &t.candidates[0]
-		for i := range t.candidates {
-			if c := &t.candidates[i]; c.best < best.best {
-				best = c
-			}
-		}
-		return best
+		return slices.MinFunc(t.candidates, func(a, b *candidate) int { return cmp.Compare(a.best, b.best) })
 	}
 	i := t.loops % (2 * len(t.candidates))
-	return &t.candidates[min(i, 2*len(t.candidates)-1-i)] // forwards, then backwards
+	return t.candidates[min(i, 2*len(t.candidates)-1-i)] // forwards, then backwards
 }
 
 // decided reports whether the trial has ended.

@@ -20,10 +20,7 @@ var accelerate = &library{
 // loadAccelerate opens Accelerate with one thread. Its number of threads cannot be changed later.
 func loadAccelerate(p place, name string) (*routines, error) {
 	set(p, "1", "VECLIB_MAXIMUM_THREADS")
-	if err := p.Open(name); err != nil {
-		return nil, err
-	}
-	r, err := newRoutines(p, name)
+	r, err := new(library).openIn(p, name)
 	if err != nil {
 		return nil, err
 	}

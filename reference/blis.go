@@ -30,13 +30,8 @@ var blis = &library{
 }
 
 func loadBLIS(p place, name string) (*routines, error) {
-	if err := p.Open(name); err != nil {
-		return nil, err
-	}
-	r, err := newRoutines(p, name)
-	if err == nil {
-		err = lacking(p, "bli_init", "bli_arch_query_id", "bli_thread_get_num_threads", "bli_thread_set_num_threads")
-	}
+	r, err := new(library).openIn(p, name, "bli_init", "bli_arch_query_id", "bli_thread_get_num_threads",
+		"bli_thread_set_num_threads")
 	if err != nil {
 		return nil, err
 	}

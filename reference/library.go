@@ -147,11 +147,16 @@ func (l *library) accepts(s gemm.Shape) error {
 	return nil
 }
 
-// newRoutines looks up what every library has.
-func newRoutines(p place, name string) (*routines, error) { return new(library).routines(p, name) }
+// openIn opens l in p, and looks up its products and the other symbols.
+func (l *library) openIn(p place, name string, others ...string) (*routines, error) {
+	if err := p.Open(name); err != nil {
+		return nil, err
+	}
+	return l.routines(p, name, others...)
+}
 
-// routines looks up the products of l.
-func (l *library) routines(p place, name string) (*routines, error) {
+// routines is openIn for a library that is open.
+func (l *library) routines(p place, name string, others ...string) (*routines, error) {
 	r := &routines{file: filepath.Base(name)}
 	for symbol, to := range map[string]*uintptr{l.product("f32"): &r.sgemm, l.product("f64"): &r.dgemm} {
 		address, err := p.Find(symbol)
@@ -160,17 +165,12 @@ func (l *library) routines(p place, name string) (*routines, error) {
 		}
 		*to = address
 	}
-	return r, nil
-}
-
-// lacking returns an error unless p has the symbols.
-func lacking(p place, symbols ...string) error {
-	for _, symbol := range symbols {
+	for _, symbol := range others {
 		if _, err := p.Find(symbol); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return r, nil
 }
 
 // threadsBy returns a setThreads of functions of p that set and return the number: 0

@@ -26,10 +26,7 @@ var libxsmm = &library{
 func init() { libxsmm.load = loadLIBXSMM }
 
 func loadLIBXSMM(p place, name string) (*routines, error) {
-	if err := p.Open(name); err != nil {
-		return nil, err
-	}
-	r, err := libxsmm.routines(p, name)
+	r, err := libxsmm.openIn(p, name)
 	if err != nil {
 		return nil, err
 	}

@@ -36,14 +36,8 @@ const (
 )
 
 func loadMKL(p place, name string) (*routines, error) {
-	if err := p.Open(name); err != nil {
-		return nil, err
-	}
-	r, err := newRoutines(p, name)
-	if err == nil {
-		err = lacking(p, "MKL_Get_Version_String", "MKL_Get_Max_Threads", "MKL_Set_Num_Threads", "MKL_Set_Dynamic",
-			"MKL_Set_Threading_Layer")
-	}
+	r, err := new(library).openIn(p, name, "MKL_Get_Version_String", "MKL_Get_Max_Threads", "MKL_Set_Num_Threads",
+		"MKL_Set_Dynamic", "MKL_Set_Threading_Layer")
 	if err != nil {
 		return nil, err
 	}

@@ -70,10 +70,7 @@ func loadOpenBLAS(p place, name string) (*routines, error) {
 			forced, slow = "", fmt.Sprintf("a newer OpenBLAS, or one with %s, is faster", better)
 		}
 	}
-	r, err := newRoutines(p, name)
-	if err == nil {
-		err = lacking(p, "openblas_get_num_threads", "openblas_set_num_threads")
-	}
+	r, err := new(library).routines(p, name, "openblas_get_num_threads", "openblas_set_num_threads")
 	if err != nil {
 		return nil, err
 	}

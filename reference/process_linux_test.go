@@ -46,46 +46,6 @@ func staged[T gemm.Float](t testing.TB, l *library, threads int) *separate[T] {
 	return m.(*separate[T])
 }
 
-// operands returns matrices with elements between their rows, and small integers in
-// them.
-func operands[T gemm.Float](m, n, k int) (c, a, b gemm.Matrix[T]) {
-	c = gemm.NewMatrix[T](m+1, n+5).Slice(0, 0, m, n)
-	a, b = gemm.NewMatrix[T](m+1, k+3).Slice(1, 2, m, k), gemm.NewMatrix[T](k+1, n+4).Slice(0, 1, k, n)
-	for i, x := range []gemm.Matrix[T]{a, b} {
-		for j := range x.Rows {
-			for l := range x.Cols {
-				x.Set(j, l, T((3*j+5*l+i)%7-3))
-			}
-		}
-	}
-	for i := range c.Data {
-		c.Data[i] = 77
-	}
-	return c, a, b
-}
-
-// check compares c with a·b, which is exact, and looks between its rows.
-func check[T gemm.Float](t *testing.T, c, a, b gemm.Matrix[T]) {
-	t.Helper()
-	for i := range c.Rows {
-		for j := range c.Stride {
-			if at := i*c.Stride + j; j >= c.Cols && at < len(c.Data) && c.Data[at] != 77 {
-				t.Fatalf("%v: what lies behind row %d was written", c, i)
-			}
-			if j >= c.Cols {
-				continue
-			}
-			var want T
-			for l := range a.Cols {
-				want += a.At(i, l) * b.At(l, j)
-			}
-			if got := c.At(i, j); got != want {
-				t.Fatalf("%v·%v: element (%d, %d) is %v, want %v", a, b, i, j, got, want)
-			}
-		}
-	}
-}
-
 // product stages, multiplies and collects.
 func product[T gemm.Float](t *testing.T, x *separate[T], m, n, k int) {
 	t.Helper()

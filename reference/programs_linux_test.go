@@ -50,8 +50,8 @@ func must(p gemm.Params, err error) gemm.Params {
 	return p
 }
 
-// TestOptionsAreUsed looks for what the options do: each program is another file with each of them. But restrict changes
-// nothing without optimization.
+// TestOptionsAreUsed looks for what the options do: each program is another file with each of them. But restrict
+// changes nothing without optimization.
 func TestOptionsAreUsed(t *testing.T) {
 	needCompiler(t)
 	files := map[string]string{}
@@ -127,7 +127,8 @@ func TestOpenMPTakesItsSettings(t *testing.T) {
 // TestOpenMPSchedules: the record says which schedule ran. In libgomp, schedule(runtime) is dynamic if none is set.
 func TestOpenMPSchedules(t *testing.T) {
 	needCompiler(t)
-	for requested, ran := range map[string]string{"default": "dynamic", "static": "static", "auto": "auto", "none": "none"} {
+	for requested, ran := range map[string]string{"default": "dynamic", "static": "static", "auto": "auto",
+		"none": "none"} {
 		x, err := newOpenMPCollapse[float64](gemm.Params{"threads": 2, "schedule": requested, "chunk": 0})
 		gemmtest.Must(t, err)
 		c, a, b := operands[float64](4, 5, 6)

@@ -9,7 +9,7 @@
 # after LIMIT seconds (530), with the rows that it has: run it again for the rest. The estimates are
 # for 16 cores and an H100 or H200.
 #
-#   figures  14 min   figures 15 and 21 to 23 of the 2024 report: run it twice
+#   figures  18 min   figures 15 and 21 to 23 of the 2024 report: run it three times
 #   counters  3 min   every rung and cuBLAS at 2048 in f32 and f64, with the counters of NVIDIA's profiler
 #   gpu       5 min   every rung and cuBLAS at other sizes, and experiments
 #   codes     1 min   Reed–Solomon codes
@@ -18,7 +18,8 @@
 #   ranks     2 min   all variants on 4 and 16 ranks, with timelines
 #   threads   2 min   schedules, chunks and scaling at 512
 #
-# Steps with folders of their own may run at the same time; pack joins their records: see results/README.md.
+# Steps with folders of their own may run at the same time, on the same processors: their number is part of a host's
+# identity. pack joins their records: see results/README.md.
 # Without arguments it runs all of them. After each command it prints how many rows have which status.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -73,8 +74,8 @@ step() {
 	until=$((SECONDS + limit))
 	case "$1" in
 	figures)
-		# A product of the largest size takes up to a minute: one sample.
-		compare figures --families mpi --sizes 2048 --reps 1
+		# Ranks vary: where a product takes less than a second, more samples narrow the intervals.
+		compare figures --families mpi --sizes 128,256,512 --reps 15 --time 1s
 		compare figures --families mpi
 		compare figures --families parallel,reference
 		;;

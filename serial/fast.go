@@ -242,8 +242,8 @@ func fastVariant(name, parent, doc string, s scheme, f32 level[float32], f64 lev
 			leafParam(foldingLeaf),
 		},
 		Model: s.serialModel,
-		Ran:   func(s gemm.Shape, p gemm.Params) string { return Undivided(s, p, p.Text("leaf")) },
-		Bound: s.bound(),
+		Ran:   func(s gemm.Shape, p gemm.Params) string { return Undivided(s, p.Int("cutoff"), p.Text("leaf")) },
+		Bound: s.bound(func(p gemm.Params) int { return p.Int("cutoff") }),
 		F32:   newFast(s, f32),
 		F64:   newFast(s, f64),
 	}

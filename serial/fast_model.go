@@ -1,7 +1,7 @@
 package serial
 
 import (
-	"maps"
+	"cmp"
 	"math"
 
 	"gemm"
@@ -57,10 +57,10 @@ func divides(m, n, k, cutoff int) bool {
 // additions can then be folded into it.
 func lastLevel(m, n, k, cutoff int) bool { return !divides(m/2, n/2, k/2, cutoff) }
 
-// Undivided returns leaf if a recursion with the parameter cutoff does not halve the product once, and
+// Undivided returns leaf if a recursion down to the cutoff does not halve the product once, and
 // leaves all of it to the leaf. Otherwise it returns "".
-func Undivided(s gemm.Shape, p gemm.Params, leaf string) string {
-	if divides(s.M, s.N, s.K, p.Int("cutoff")) {
+func Undivided(s gemm.Shape, cutoff int, leaf string) string {
+	if divides(s.M, s.N, s.K, cutoff) {
 		return ""
 	}
 	return leaf
@@ -166,28 +166,23 @@ func StrassenModel(shape gemm.Shape, cutoff int, loop Loop) gemm.Model {
 	return strassenScheme.model(shape, cutoff, leaf, sumWorkspace(loop))
 }
 
-// StrassenBound returns the bound on the error of NewStrassen's product. Of the parameters it reads cutoff.
-func StrassenBound() gemm.Bound { return strassenScheme.bound() }
+// StrassenBound returns the bound on the error of NewStrassen's product. cutoff returns its cutoff.
+func StrassenBound(cutoff func(gemm.Params) int) gemm.Bound { return strassenScheme.bound(cutoff) }
 
 // StrassenCutoff describes the parameter cutoff of NewStrassen with several workers; see SharedCutoff.
 func StrassenCutoff() gemm.Param {
-	p := cutoffParam(0, "harmonic mean of m, n and k of products that are not halved any more; 0: by the workers")
+	p := cutoffParam(0, meanDoc+"; 0: by the workers")
 	p.Min = 0
 	return p
 }
 
-// SharedCutoff returns the parameters with the cutoff that NewStrassen uses for the number of workers. If it is 0, it
+// SharedCutoff returns the cutoff that NewStrassen uses for the parameters and the number of workers. If it is 0, it
 // grows with that number: workers multiply that much faster, and memory, which limits the additions of a level, does
 // not become faster with them. So the cutoff of w workers is w times the cutoff of one worker, measured or known.
 // On 16 cores of a Xeon, a level at n = 4096 takes 0.96, 0.96, 0.98, 1.07 and 1.41 of the time of
 // packed with 1, 2, 4, 8 and 16 workers.
-func SharedCutoff(p gemm.Params, workers int) gemm.Params {
-	if p.Int("cutoff") > 0 {
-		return p
-	}
-	p = maps.Clone(p)
-	p["cutoff"] = tunedCutoff(strassenCutoff()) * workers
-	return p
+func SharedCutoff(p gemm.Params, workers int) int {
+	return cmp.Or(p.Int("cutoff"), tunedCutoff(strassenCutoff())*workers)
 }
 
 // fullWidth reports whether the micro-kernels have AVX-512 vectors with full-width
@@ -227,8 +222,8 @@ func tunedCutoff(untuned int) int {
 	return untuned
 }
 
-// bound returns the bound on the error of the recursion. It is normwise: for an element of C, compared with
-// max|A|·max|B|. There is no componentwise bound, since the differences of the schemes cancel (Higham,
+// bound returns the bound on the error of the recursion down to the cutoff. It is normwise: for an element of C,
+// compared with max|A|·max|B|. There is no componentwise bound, since the differences of the schemes cancel (Higham,
 // 2nd ed., section 23.2.2).
 //
 // Worst follows the rounding errors through the recursion, to all orders, beginning with k·γ_k of the
@@ -243,9 +238,9 @@ func tunedCutoff(untuned int) int {
 // Every |w_i| is at most W, the largest weight, so Σ w_i² ≤ W·F. If the δ_i are independent with mean
 // zero and |δ_i| ≤ u, Hoeffding's inequality gives |Σ w_i·δ_i| ≤ λ·u·√(W·F), except with a probability
 // of 2·exp(−λ²/2) per element. The higher orders of Worst are added.
-func (s scheme) bound() gemm.Bound {
+func (s scheme) bound(cutoff func(gemm.Params) int) gemm.Bound {
 	grown := func(shape gemm.Shape, p gemm.Params, u float64) growth {
-		return s.growth(shape.M, shape.N, shape.K, p.Int("cutoff"), u)
+		return s.growth(shape.M, shape.N, shape.K, cutoff(p), u)
 	}
 	return gemm.Bound{
 		Kind:  gemm.Normwise,

@@ -5,7 +5,7 @@ import (
 	"gemm/gf256"
 )
 
-// nests are naive with its three loops in any order. The six orders share one statement, with 4mnk accesses
+// nest is naive with its three loops in any order. The six orders share one statement, with 4mnk accesses
 // in 2mnk operations, and form every sum in the same order. They differ in how the innermost loop walks
 // through A, B and C: it stays at an element, follows a row (stride 1) or goes down a column (stride n).
 //
@@ -22,117 +22,59 @@ import (
 // lines stay in cache until the next column needs them. So ikj and kij are the fastest for large matrices,
 // and jki and kji, with two walks down columns, the slowest. In ijk and jik, each step also waits for the
 // sum of the step before. The two orders of a pair differ in what their outer loops read again.
-type nests[T gemm.Element] map[string]loop[T]
-
-// newLoops returns the nests by their orders.
-func newLoops[T gemm.Float]() nests[T] {
-	return nests[T]{"ijk": naive[T], "ikj": ikjNest[T], "jik": jikNest[T],
-		"jki": jkiNest[T], "kij": kijNest[T], "kji": kjiNest[T]}
+type nest struct {
+	length  [3]int // of the loops, the outermost first
+	c, a, b [3]int // how far a step of each loop moves in the data of the operands
 }
 
-// newLoopsField is newLoops for GF(2⁸).
-func newLoopsField() nests[gf256.Elem] {
-	return nests[gf256.Elem]{"ijk": naiveField, "ikj": ikjNestField, "jik": jikNestField,
-		"jki": jkiNestField, "kij": kijNestField, "kji": kjiNestField}
+// nestOf returns the nest of an order.
+func nestOf[T gemm.Element](order string, c, a, b gemm.Matrix[T]) (x nest) {
+	for level, index := range order {
+		switch index {
+		case 'i':
+			x.length[level], x.c[level], x.a[level] = c.Rows, c.Stride, a.Stride
+		case 'j':
+			x.length[level], x.c[level], x.b[level] = c.Cols, 1, 1
+		case 'k':
+			x.length[level], x.a[level], x.b[level] = a.Cols, 1, b.Stride
+		}
+	}
+	return x
 }
 
-func ikjNest[T gemm.Float](c, a, b gemm.Matrix[T]) {
-	for i := range c.Rows {
-		for k := range a.Cols {
-			for j := range c.Cols {
-				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
-			}
+// inner calls the innermost loop, with the first elements, their steps and the length, for all steps of the outer two.
+func (x nest) inner(loop func(c, a, b, stepC, stepA, stepB, length int)) {
+	at := func(step [3]int, i, j int) int { return i*step[0] + j*step[1] }
+	for i := range x.length[0] {
+		for j := range x.length[1] {
+			loop(at(x.c, i, j), at(x.a, i, j), at(x.b, i, j), x.c[2], x.a[2], x.b[2], x.length[2])
 		}
 	}
 }
 
-func ikjNestField(c, a, b gemm.Matrix[gf256.Elem]) {
-	for i := range c.Rows {
-		for k := range a.Cols {
-			for j := range c.Cols {
-				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
+// nested returns the loops in an order.
+func nested[T gemm.Float](order string) loop[T] {
+	return func(c, a, b gemm.Matrix[T]) {
+		nestOf(order, c, a, b).inner(func(sum, x, y, stepC, stepA, stepB, length int) {
+			to, left, right := c.Data, a.Data, b.Data
+			for range length {
+				to[sum] += left[x] * right[y]
+				sum, x, y = sum+stepC, x+stepA, y+stepB
 			}
-		}
+		})
 	}
 }
 
-func jikNest[T gemm.Float](c, a, b gemm.Matrix[T]) {
-	for j := range c.Cols {
-		for i := range c.Rows {
-			for k := range a.Cols {
-				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
+// nestedField is nested in GF(2⁸).
+func nestedField(order string) loop[gf256.Elem] {
+	return func(c, a, b gemm.Matrix[gf256.Elem]) {
+		nestOf(order, c, a, b).inner(func(sum, x, y, stepC, stepA, stepB, length int) {
+			to, left, right := c.Data, a.Data, b.Data
+			for range length {
+				to[sum] = gf256.Add(to[sum], gf256.Mul(left[x], right[y]))
+				sum, x, y = sum+stepC, x+stepA, y+stepB
 			}
-		}
-	}
-}
-
-func jikNestField(c, a, b gemm.Matrix[gf256.Elem]) {
-	for j := range c.Cols {
-		for i := range c.Rows {
-			for k := range a.Cols {
-				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
-			}
-		}
-	}
-}
-
-func jkiNest[T gemm.Float](c, a, b gemm.Matrix[T]) {
-	for j := range c.Cols {
-		for k := range a.Cols {
-			for i := range c.Rows {
-				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
-			}
-		}
-	}
-}
-
-func jkiNestField(c, a, b gemm.Matrix[gf256.Elem]) {
-	for j := range c.Cols {
-		for k := range a.Cols {
-			for i := range c.Rows {
-				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
-			}
-		}
-	}
-}
-
-func kijNest[T gemm.Float](c, a, b gemm.Matrix[T]) {
-	for k := range a.Cols {
-		for i := range c.Rows {
-			for j := range c.Cols {
-				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
-			}
-		}
-	}
-}
-
-func kijNestField(c, a, b gemm.Matrix[gf256.Elem]) {
-	for k := range a.Cols {
-		for i := range c.Rows {
-			for j := range c.Cols {
-				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
-			}
-		}
-	}
-}
-
-func kjiNest[T gemm.Float](c, a, b gemm.Matrix[T]) {
-	for k := range a.Cols {
-		for j := range c.Cols {
-			for i := range c.Rows {
-				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+k] * b.Data[k*b.Stride+j]
-			}
-		}
-	}
-}
-
-func kjiNestField(c, a, b gemm.Matrix[gf256.Elem]) {
-	for k := range a.Cols {
-		for j := range c.Cols {
-			for i := range c.Rows {
-				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, k), b.At(k, j))))
-			}
-		}
+		})
 	}
 }
 
@@ -198,16 +140,16 @@ func loopsVariant() gemm.Variant {
 			return s.model(4*s.terms, s.nest(p.Text("order")))
 		},
 		Bound: gemm.Classical,
-		F32:   newNest(newLoops[float32]()),
-		F64:   newNest(newLoops[float64]()),
-		GF256: newNest(newLoopsField()),
+		F32:   newNest(nested[float32]),
+		F64:   newNest(nested[float64]),
+		GF256: newNest(nestedField),
 	}
 }
 
 // newNest returns the constructor of the nest that the parameter order names.
-func newNest[T gemm.Element](all nests[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
+func newNest[T gemm.Element](nested func(order string) loop[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
 		order := p.Text("order")
-		return inOrder(order, all[order])(p)
+		return inOrder(order, nested(order))(p)
 	}
 }

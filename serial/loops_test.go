@@ -36,9 +36,9 @@ func TestLoops(t *testing.T) {
 // it.
 func TestOrders(t *testing.T) {
 	for _, order := range orders(t) {
-		checkOrder(t, order, newLoops[float64]()[order], func(c, a, b float64) float64 { return c + a*b },
+		checkOrder(t, order, nested[float64](order), func(c, a, b float64) float64 { return c + a*b },
 			func(n int) float64 { return float64(n) })
-		checkOrder(t, order, newLoopsField()[order],
+		checkOrder(t, order, nestedField(order),
 			func(c, a, b gf256.Elem) gf256.Elem { return gf256.Add(c, gf256.Mul(a, b)) },
 			func(n int) gf256.Elem { return gf256.New(uint8(n)) })
 	}

@@ -44,9 +44,7 @@ func (p Packed[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return err
 	}
-	return p.engine.Gemm(ctx, c.Rows, c.Cols, a.Cols, 1,
-		block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}, 0,
-		block.View[T]{Data: c.Data, Row: c.Stride, Col: 1})
+	return p.gemm(ctx, 1, view(a, blas.NoTrans), view(b, blas.NoTrans), 0, c, a.Cols)
 }
 
 // Gemm implements gemm.Gemmer. α multiplies the sums of products, or an operand if it is so
@@ -105,8 +103,7 @@ func (p PackedHalf[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) err
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return err
 	}
-	var zero T
-	return p.gemm(ctx, blas.NoTrans, blas.NoTrans, half.From[T](1), a, b, zero, c, a.Cols)
+	return p.gemm(ctx, blas.NoTrans, blas.NoTrans, half.From[T](1), a, b, half.From[T](0), c, a.Cols)
 }
 
 // Gemm implements gemm.Gemmer.
@@ -168,22 +165,17 @@ func packedVariant() gemm.Variant {
 		Loop:      gemm.Loop{Instructions: 1.5, Walk: gemm.Blocks, Vector: true},
 		FieldLoop: gemm.Loop{Instructions: 2.5, Walk: gemm.Blocks, Vector: true},
 		Bound:     PackedBound(func(gemm.Params) Loop { return block.Serial }),
-		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
-			return NewBatched[float32](block.Serial), nil
-		},
-		F64: func(gemm.Params) (gemm.Multiplier[float64], error) {
-			return NewBatched[float64](block.Serial), nil
-		},
-		F16: func(gemm.Params) (gemm.Multiplier[half.F16], error) {
-			return NewPackedHalf[half.F16](block.Serial), nil
-		},
-		BF16: func(gemm.Params) (gemm.Multiplier[half.BF16], error) {
-			return NewPackedHalf[half.BF16](block.Serial), nil
-		},
-		GF256: func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
-			return NewPackedField(block.Serial), nil
-		},
+		F32:       onSerial[float32](NewBatched[float32]),
+		F64:       onSerial[float64](NewBatched[float64]),
+		F16:       onSerial[half.F16](NewPackedHalf[half.F16]),
+		BF16:      onSerial[half.BF16](NewPackedHalf[half.BF16]),
+		GF256:     onSerial[gf256.Elem](NewPackedField),
 	}
+}
+
+// onSerial returns the constructor of a multiplier that runs its loops on one worker.
+func onSerial[T gemm.Element, M gemm.Multiplier[T]](form func(Loop) M) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(gemm.Params) (gemm.Multiplier[T], error) { return form(block.Serial), nil }
 }
 
 // PackedBound is the bound on the error of NewPacked's product on the loop that the parameters

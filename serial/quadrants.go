@@ -17,8 +17,8 @@ import (
 //	2n³ + n²·(2^ℓ − 1)
 //
 // operations, since products and their sums are computed apart. divide adds both products to C instead, which saves the
-// four additions of a level and the temporaries. Two temporaries serve the four quadrants, one after the
-// other: at most 2mn/3 elements on all levels. An odd dimension is peeled, as in strassen: see recursion.
+// four additions of a level and the temporaries. Two temporaries serve the four quadrants, one after the other: at most
+// 2mn/3 elements on all levels. An odd dimension is peeled, as in strassen: see recursion.
 //
 // It is classical: every element of C is the sum of its k products in some order.
 func quadrantsLevel[T gemm.Float](ctx context.Context, r *recursion[T], c, a, b quarters[T], d *adder[T],
@@ -51,10 +51,11 @@ func quadrantsVariant() gemm.Variant {
 		Parent: "serial/divide",
 		Parts:  []gemm.Part{gemm.ReportLoops},
 		Leaf:   leaf,
-		Doc:    "divide and conquer: eight products of quadrants into temporaries, merged by four additions, down to the cutoff",
+		Doc: "divide and conquer: eight products of quadrants into temporaries, merged by four additions, " +
+			"down to the cutoff",
 		Params: []gemm.Param{cutoffParam(128, meanDoc), leafParam(leaf)},
 		Model:  quadrantsScheme.serialModel,
-		Ran:    func(s gemm.Shape, p gemm.Params) string { return Undivided(s, p, p.Text("leaf")) },
+		Ran:    func(s gemm.Shape, p gemm.Params) string { return Undivided(s, p.Int("cutoff"), p.Text("leaf")) },
 		Bound:  gemm.Classical,
 		F32:    newFast(quadrantsScheme, quadrantsLevel[float32]),
 		F64:    newFast(quadrantsScheme, quadrantsLevel[float64]),

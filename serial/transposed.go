@@ -63,6 +63,10 @@ func rowsByRows[T gemm.Float](c, a, bt gemm.Matrix[T]) {
 	}
 }
 
+func newTransposed[T gemm.Float](gemm.Params) (gemm.Multiplier[T], error) {
+	return product[T]{new(transposed[T])}, nil
+}
+
 func transposedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "serial/transposed",
@@ -81,11 +85,7 @@ func transposedVariant() gemm.Variant {
 		},
 		Loop:  gemm.Loop{Sums: 1, Instructions: 6, Walk: gemm.Rows},
 		Bound: gemm.Classical,
-		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
-			return product[float32]{new(transposed[float32])}, nil
-		},
-		F64: func(gemm.Params) (gemm.Multiplier[float64], error) {
-			return product[float64]{new(transposed[float64])}, nil
-		},
+		F32:   newTransposed[float32],
+		F64:   newTransposed[float64],
 	}
 }

@@ -36,28 +36,30 @@ func production() []gemm.Variant { return []gemm.Variant{packedVariant(), gonumV
 // leaves returns the variants that a recursion can end in.
 func leaves() []gemm.Variant { return append(loopNests(), production()...) }
 
-// leafVariant returns the leaf called name, which the parameter's check has found to be one.
-func leafVariant(name string) gemm.Variant {
-	v, err := gemm.Lookup(leaves(), name)
+// Find returns the variant of the list that is called name, and its parameters at their defaults. It panics if there is
+// none: the check of a parameter has found it.
+func Find(list []gemm.Variant, name string) (gemm.Variant, gemm.Params) {
+	v, err := gemm.Lookup(list, name)
 	if err != nil {
 		panic(err)
 	}
-	return v
+	p, err := v.Resolve(nil)
+	if err != nil {
+		panic(err) // the defaults of a variant are valid
+	}
+	return v, p
 }
 
 // leafModel returns the model of the leaf called name, with its defaults.
 func leafModel(name string) func(gemm.Shape) gemm.Model {
-	leaf := leafVariant(name)
-	p, err := leaf.Resolve(nil)
-	if err != nil {
-		panic(err) // the defaults of a variant are valid
-	}
+	leaf, p := Find(leaves(), name)
 	return func(s gemm.Shape) gemm.Model { return leaf.Model(s, p) }
 }
 
 // newLeaf returns the leaf called name.
 func newLeaf[T gemm.Float](name string) (leaf[T], error) {
-	m, err := gemm.New[T](leafVariant(name), nil)
+	v, p := Find(leaves(), name)
+	m, err := gemm.New[T](v, p)
 	if err != nil {
 		return nil, err
 	}

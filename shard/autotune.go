@@ -50,12 +50,7 @@ const (
 )
 
 // Used returns the name of the multiplier.
-func (c *Autotuner) Used() string {
-	if c.used == nil {
-		return c.Candidates[0].Name
-	}
-	return c.used.Name
-}
+func (c *Autotuner) Used() string { return cmp.Or(c.used, c.Candidates[0]).Name }
 
 // Close ends the multipliers.
 func (c *Autotuner) Close() error {
@@ -150,14 +145,10 @@ func (c *Coder) try(ctx context.Context, f *feed, done *meter, candidates ...*Ca
 		}
 	}
 	slices.SortStableFunc(all.rates, func(a, b Rate) int { return cmp.Compare(b.Speed, a.Speed) })
-	best := all.Candidates[0].Name
+	best := 0 // if none was measured
 	if len(all.rates) > 0 {
-		best = all.rates[0].Name
+		best = slices.IndexFunc(all.Candidates, func(x *Candidate) bool { return x.Name == all.rates[0].Name })
 	}
-	for _, x := range all.Candidates {
-		if x.Name == best {
-			c.use(x)
-		}
-	}
+	c.use(all.Candidates[best])
 	return nil
 }

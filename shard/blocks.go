@@ -117,8 +117,7 @@ const (
 
 // String formats the set, such as 7,12-13. After some ranges it says that there are more.
 func (b *blocks) String() string {
-	list := first(mostInTexts+1, b.spans)
-	return spansText(list)
+	return shortened(first(mostInTexts+1, b.spans), ",")
 }
 
 // stretch is a range of stripes, from one to before another, in which the same shards have bad blocks.

@@ -55,7 +55,7 @@ type Protected struct {
 	File, Dir string
 	Content   bool // compare the bytes even if the size or the time is another
 
-	without []renamedFile // files that could be this one under a new name; nil: those in its folder
+	without []listed // files that could be this one under a new name, by their full paths; nil: those in its folder
 }
 
 // Check compares a file with its parity. Damage is not an error.
@@ -97,7 +97,7 @@ func (c *Coder) checkFile(ctx context.Context, p Protected) (*FileReport, error)
 	if _, err := os.Stat(p.Dir); errors.Is(err, fs.ErrNotExist) && r.info != nil {
 		return r.setState(Unprotected, "there is no parity in %s", p.Dir)
 	}
-	r.report, err = scan(p.Dir, func(s Set) bool { return s.isOf(r.info) })
+	r.report, err = scan(p.Dir, r.info)
 	switch {
 	case errors.Is(err, errNoShards):
 		return r.setState(Unprotected, "there is no parity in %s", p.Dir)
@@ -233,7 +233,7 @@ func (r *FileReport) classify(failure error) {
 	case bad > 0:
 		r.State = Damaged
 		r.Reason = fmt.Sprintf("%d of %d blocks %s bad, in bytes %s", bad, set.Stripes()*int64(set.Data), are,
-			spansText(r.Bad))
+			shortened(r.Bad, ","))
 		if failure != nil {
 			r.Reason += fmt.Sprintf(" (%v)", cause(failure))
 		}
@@ -258,11 +258,12 @@ func (r *FileReport) missing(p Protected) (*FileReport, error) {
 	if p.without == nil {
 		p.without = filesNextTo(p.File)
 	}
+	was := r.report.Set.original()
 	for _, c := range p.without {
-		if r.report.Set.isOf(c.info) && r.begins(c.name) {
+		if c.size == r.report.Set.Length && c.time == was.time.UnixNano() && r.begins(c.path) {
 			r.renamed = true
-			return r.setState(Missing, "%s has its size, time and beginning: if it was renamed, rename it back to %s", c.name,
-				r.report.Set.original().name)
+			return r.setState(Missing, "%s has its size, time and beginning: if it was renamed, rename it back to %s",
+				c.path, was.name)
 		}
 	}
 	return r, nil
@@ -369,7 +370,7 @@ func (c *Coder) repair(ctx context.Context, r *FileReport) error {
 			p.sinks[i] = append(p.sinks[i], part{file, int64(i) * set.Payload(), set.Length})
 		}
 		if len(r.Faulty) > 0 {
-			p.sinks[i] = append(p.sinks[i], sums.row(i))
+			p.sinks[i] = append(p.sinks[i], tableRow{sums, i})
 		}
 	}
 	if err := c.execute(ctx, p, "repairing"); err != nil {

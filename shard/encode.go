@@ -90,7 +90,7 @@ func (c *Coder) write(ctx context.Context, e writing) (Set, error) {
 			all.in = append(all.in, part{file, int64(i) * set.Payload(), set.Length})
 		}
 		if i < first {
-			all.out = append(all.out, []sink{sums.row(i)})
+			all.out = append(all.out, []sink{tableRow{sums, i}})
 			continue
 		}
 		w, err := newWriter(&files, e.Dir, header{Set: set, index: i}, info.Mode())

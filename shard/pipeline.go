@@ -140,12 +140,8 @@ type Allocator interface {
 	Buffer() int
 }
 
-// memory has the slices, for one file after the other.
-type memory struct {
-	all  []gf256.Elem   // of Go
-	of   Allocator      // or of a multiplier
-	owns [][]gf256.Elem // its slices
-}
+// memory has the slices, for one file after the other: Go's by nil, others by their multiplier.
+type memory map[Allocator][][]gf256.Elem
 
 // noMemory is the error of a Allocator that has no memory for slices.
 type noMemory struct{ error }
@@ -153,27 +149,25 @@ type noMemory struct{ error }
 func (e noMemory) Unwrap() error { return e.error }
 
 // slices returns n slices of some bytes.
-func (m *memory) slices(n, bytes int, of Allocator) (list [][]gf256.Elem, err error) {
-	if of == nil {
-		if len(m.all) < n*bytes {
-			m.all = make([]gf256.Elem, n*bytes)
-		}
-		for i := range n {
-			list = append(list, m.all[i*bytes:][:bytes])
-		}
-		return list, nil
+func (m memory) slices(n, bytes int, of Allocator) (list [][]gf256.Elem, err error) {
+	all := m[of]
+	if len(all) > 0 && len(all[0]) < bytes {
+		all = nil
 	}
-	if m.of != of || len(m.owns) > 0 && len(m.owns[0]) < bytes {
-		m.of, m.owns = of, nil
-	}
-	for len(m.owns) < n {
-		data, err := of.Allocate(bytes)
-		if err != nil {
+	for len(all) < n {
+		var data []gf256.Elem
+		if of == nil {
+			data = make([]gf256.Elem, bytes)
+		} else if data, err = of.Allocate(bytes); err != nil {
 			return nil, noMemory{err}
 		}
-		m.owns = append(m.owns, data)
+		all = append(all, data)
+		m[of] = all
 	}
-	return m.owns, nil
+	for _, data := range all[:n] {
+		list = append(list, data[:bytes])
+	}
+	return list, nil
 }
 
 // The slices of columns. Several goroutines read the rows of a slice, and write them: each row is of another file or of
@@ -217,16 +211,8 @@ func (c *Coder) pipeline(t transfer) pipeline {
 type feed struct {
 	transfer
 	next func() (run, error, bool)
-	stop func()
 	run
-	off   int64 // of the next columns of the run
-	given int64 // columns
-}
-
-func newFeed(t transfer) *feed {
-	f := &feed{transfer: t}
-	f.next, f.stop = iter.Pull2(t.runs)
-	return f
+	off int64 // of the next columns of the run
 }
 
 // more goes on to the run of the next columns. It returns false if there is none.
@@ -248,18 +234,15 @@ func (f *feed) fill(s *slice) (bool, error) {
 	}
 	s.begin(f.run, f.off, f.block)
 	f.off += int64(s.rows.Cols)
-	f.given += int64(s.rows.Cols)
 	return true, nil
 }
-
-// left returns the most columns that there can still be.
-func (f *feed) left() int64 { return f.length - f.given }
 
 // transfer runs t.
 func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
 	defer begin(ctx, fileLane, coding)(t.length * int64(t.data))
-	f := newFeed(t)
-	defer f.stop()
+	next, stop := iter.Pull2(t.runs)
+	defer stop()
+	f := &feed{transfer: t, next: next}
 	if c.Autotuner != nil {
 		if err := c.choose(ctx, f, done); err != nil {
 			return err
@@ -275,6 +258,9 @@ func (c *Coder) pass(ctx context.Context, f *feed, done *meter, columns int64) (
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p := c.pipeline(f.transfer)
+	if c.memory == nil {
+		c.memory = memory{}
+	}
 	slices, err := c.memory.slices(p.slices, p.room, p.slicer)
 	if err != nil {
 		return 0, err

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -88,7 +89,7 @@ func (p *plan) transfer() (transfer, error) {
 	if err != nil {
 		return transfer{}, err
 	}
-	known := decoders{generator: generator}
+	decode := decoder(generator)
 	payload, block := p.set.Payload(), int64(p.set.Block)
 	t := transfer{length: payload, shards: p.set.Shards(), block: p.set.Block, data: p.set.Data}
 	t.runs = func(yield func(run, error) bool) {
@@ -96,7 +97,7 @@ func (p *plan) transfer() (transfer, error) {
 			have, want := p.choose(at.bad)
 			r := run{from: at.from * block, to: min(at.to*block, payload)}
 			var err error
-			if r.matrix, err = known.decoder(have, want); err != nil {
+			if r.matrix, err = decode(have, want); err != nil {
 				yield(r, err)
 				return
 			}
@@ -140,34 +141,27 @@ func (p *plan) choose(bad []int) (have, want []int) {
 	return have[:p.set.Data], want
 }
 
-// decoders keeps the matrices that decode. Damage in few shards needs few of them.
-type decoders struct {
-	generator gf256.Matrix
-	known     map[string]gf256.Matrix
-}
-
-// mostDecoders bounds the memory of decoders, to 4 MiB.
+// mostDecoders bounds the memory of the matrices of a decoder, to 4 MiB.
 const mostDecoders = 64
 
-// decoder returns the matrix that computes the shards want from the shards have.
-func (d *decoders) decoder(have, want []int) (gf256.Matrix, error) {
-	if len(want) == 0 {
-		return gf256.NewMatrix(0, len(have)), nil
-	}
-	var key []byte
-	for _, i := range slices.Concat(have, want) { // have is always of the same length
-		key = append(key, byte(i))
-	}
-	if m, ok := d.known[string(key)]; ok {
-		return m, nil
-	}
-	m, err := d.generator.Decoder(have, want)
-	if err != nil {
+// decoder returns a function that returns the matrix that computes the shards want from the shards have. It keeps the
+// matrices: damage in few shards needs few of them.
+func decoder(generator gf256.Matrix) func(have, want []int) (gf256.Matrix, error) {
+	known := map[string]gf256.Matrix{}
+	return func(have, want []int) (m gf256.Matrix, err error) {
+		if len(want) == 0 {
+			return gf256.NewMatrix(0, len(have)), nil
+		}
+		key := fmt.Sprint(have, want)
+		if m, ok := known[key]; ok {
+			return m, nil
+		}
+		if len(known) == mostDecoders {
+			clear(known)
+		}
+		if m, err = generator.Decoder(have, want); err == nil {
+			known[key] = m
+		}
 		return m, err
 	}
-	if d.known == nil || len(d.known) == mostDecoders {
-		d.known = map[string]gf256.Matrix{}
-	}
-	d.known[string(key)] = m
-	return m, nil
 }

@@ -89,9 +89,6 @@ type tableRow struct {
 	row int
 }
 
-// row returns the sink of data shard i.
-func (t *tableWriter) row(i int) sink { return tableRow{t, i} }
-
 // write implements sink.
 func (t tableRow) write(p []byte, off int64) error {
 	all := t.add(t.row, t.set.entries(p), off)

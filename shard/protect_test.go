@@ -430,15 +430,9 @@ func TestLocate(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", test.name, got, err, test.want)
 		}
 	}
-}
-
-// TestParityOfHere: the parity of the folder that a process is in is next to that folder.
-func TestParityOfHere(t *testing.T) {
-	t.Chdir(t.TempDir())
-	here, err := os.Getwd()
-	gemmtest.Must(t, err)
-	if got := ParityFolder(".", ""); got != here+ParityExtension {
-		t.Errorf("%s, want it next to %s", got, here)
+	t.Chdir(at("tree")) // the folder that a process is in
+	if here, err := os.Getwd(); err != nil || ParityFolder(".", "") != here+ParityExtension {
+		t.Errorf("%s, %v, want it next to %s", ParityFolder(".", ""), err, here)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // Verify reads all shards in a folder and reports which are good, and the bad blocks of the others. Bad shards are not
 // an error. A folder without shards is an error, and so is one where it is not clear which file is meant.
 func (c *Coder) Verify(ctx context.Context, dir string) (*Report, error) {
-	r, err := scan(dir, noSet)
+	r, err := scan(dir, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -25,9 +25,6 @@ func (c *Coder) Verify(ctx context.Context, dir string) (*Report, error) {
 	}
 	return r, c.verify(ctx, r)
 }
-
-// noSet prefers none.
-func noSet(Set) bool { return false }
 
 // verify reads all shards of a report, and completes it.
 func (c *Coder) verify(ctx context.Context, r *Report) error {
@@ -92,7 +89,7 @@ func (c *Coder) Reconstruct(ctx context.Context, rec Reconstruction) (*Report, e
 		return nil, err
 	}
 	if rec.Repair {
-		if _, err := scan(rec.Dir, noSet); err != nil { // before anything is written in the folder
+		if _, err := scan(rec.Dir, nil); err != nil { // before anything is written in the folder
 			return nil, err
 		}
 		lock, err := lockFolder(rec.Dir)

@@ -190,8 +190,10 @@ func TestCopiesWithBadBlocks(t *testing.T) {
 	write(t, dir, "copy", read(t, dir, FileName(1)))
 	spoil(t, dir, set, 1, 6)
 	r, err := c.Verify(t.Context(), dir)
-	if err != nil || r.Shards[1].File != "copy" || r.Shards[1].BadBlocks != 1 {
-		t.Fatalf("%+v, %v", r.Shards[1], err)
+	if err != nil || r.Shards[1].File != "copy" || r.Shards[1].BadBlocks != 1 ||
+		!slices.Equal(r.Warnings, []string{"copy is shard 1 by its header, whatever it is called: it is used as that",
+			"shard 1 is there 2 times: copy is used"}) {
+		t.Fatalf("%+v, %q, %v", r.Shards[1], r.Warnings, err)
 	}
 	gemmtest.Must(t, failure(c.Reconstruct(t.Context(), Reconstruction{Dir: dir, Repair: true})))
 	if r, err := c.Verify(t.Context(), dir); err != nil || len(r.Good()) != 6 {

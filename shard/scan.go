@@ -215,13 +215,14 @@ func detail(err error) string {
 
 // scan reads the headers of the shards in a folder, not their payloads, and says which shards are
 // there. If there are shards of several files, it chooses the only file with enough of them. It is
-// an error if there is no such file or more than one, unless one is preferred, or if there are no shards.
-func scan(dir string, prefer func(Set) bool) (*Report, error) {
+// an error if there is no such file or more than one, unless the parity of one is of the file of, or if there are no
+// shards.
+func scan(dir string, of fs.FileInfo) (*Report, error) {
 	all, err := find(dir)
 	if err != nil {
 		return nil, err
 	}
-	set, err := choose(dir, all, prefer)
+	set, err := choose(dir, all, of)
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +291,7 @@ func (r *Report) warn(format string, args ...any) {
 var errNoShards = errors.New("there are no shards; Encode makes them")
 
 // choose returns the set of the shards that the report describes.
-func choose(dir string, all []found, prefer func(Set) bool) (Set, error) {
+func choose(dir string, all []found, of fs.FileInfo) (Set, error) {
 	indices := map[Set]map[int]bool{}
 	var sets []Set // in the order of names: always the same message
 	damaged := 0
@@ -307,7 +308,7 @@ func choose(dir string, all []found, prefer func(Set) bool) (Set, error) {
 		indices[s][f.header.index] = true
 	}
 	enough := slices.DeleteFunc(slices.Clone(sets), func(s Set) bool { return len(indices[s]) < s.needed() })
-	if i := slices.IndexFunc(enough, prefer); i >= 0 {
+	if i := slices.IndexFunc(enough, func(s Set) bool { return s.isOf(of) }); i >= 0 {
 		return enough[i], nil
 	}
 	switch {
@@ -364,6 +365,11 @@ type LostStripes struct {
 	Bad     []int `json:"bad"`
 }
 
+// String formats the range with its shards.
+func (l LostStripes) String() string {
+	return fmt.Sprintf("%v (bad in shards %s)", l.Stripes, ranges(l.Bad))
+}
+
 // bad returns the bad blocks of each shard.
 func (r *Report) bad() []*blocks {
 	bad := make([]*blocks, len(r.Shards))
@@ -403,33 +409,24 @@ func (r *Report) Enough() error {
 
 // lostText says which stripes cannot be restored.
 func (r *Report) lostText() string {
-	var parts []string
-	for i, at := range r.Lost.Where {
-		if i == mostInTexts {
-			parts = append(parts, "…")
-			break
-		}
-		parts = append(parts, fmt.Sprintf("%v (bad in shards %s)", at.Stripes, ranges(at.Bad)))
-	}
 	have := "have"
 	if r.Lost.Stripes == 1 {
 		have = "has"
 	}
 	return fmt.Sprintf("%d of %d stripes %s fewer than %d good blocks: %s", r.Lost.Stripes, r.Stripes, have, r.Set.Data,
-		strings.Join(parts, ", "))
+		shortened(r.Lost.Where, ", "))
 }
 
-// spansText formats the first ranges.
-func spansText(list []Span) string {
+// shortened formats the first elements of a list.
+func shortened[T fmt.Stringer](list []T, separator string) string {
 	var parts []string
-	for i, s := range list {
-		if i == mostInTexts {
-			parts = append(parts, "…")
-			break
-		}
-		parts = append(parts, s.String())
+	for _, x := range list[:min(len(list), mostInTexts)] {
+		parts = append(parts, x.String())
 	}
-	return strings.Join(parts, ",")
+	if len(list) > mostInTexts {
+		parts = append(parts, "…")
+	}
+	return strings.Join(parts, separator)
 }
 
 // ranges formats ascending integers, such as 0-3,7; "none" if there are none.

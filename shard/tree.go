@@ -42,10 +42,8 @@ func Locate(name, in string) (Target, error) {
 
 // locate is Locate for any name.
 func locate(name, in string) Target {
-	if isParity(filepath.Base(name)) && in == "" {
-		if isFolder(name) {
-			return Target{strings.TrimSuffix(name, ParityExtension), name, hasTable(name)}
-		}
+	if isParity(filepath.Base(name)) && in == "" && isFolder(name) {
+		return Target{strings.TrimSuffix(name, ParityExtension), name, hasTable(name)}
 	}
 	dir := ParityFolder(name, in)
 	if _, err := os.Stat(name); isFolder(name) || err != nil && hasTable(dir) {
@@ -77,7 +75,7 @@ func hasTable(dir string) bool {
 
 // listed is a file in a table of files.
 type listed struct {
-	path string // from the folder, with slashes
+	path string // from the folder, with slashes, unless said otherwise
 	size int64
 	time int64 // nanoseconds since 1970
 }
@@ -113,13 +111,8 @@ func readTable(dir string) ([]listed, error) {
 	var files []listed
 	for line := range strings.Lines(string(data[len(tableHead):at])) {
 		var f listed
-		size, rest, _ := strings.Cut(line, " ")
-		time, quoted, _ := strings.Cut(strings.TrimSuffix(rest, "\n"), " ")
-		var err, err2, err3 error
-		f.size, err = strconv.ParseInt(size, 10, 64)
-		f.time, err2 = strconv.ParseInt(time, 10, 64)
-		f.path, err3 = strconv.Unquote(quoted)
-		if errors.Join(err, err2, err3) != nil || !filepath.IsLocal(filepath.FromSlash(f.path)) {
+		_, err := fmt.Sscanf(line, "%d %d %q\n", &f.size, &f.time, &f.path)
+		if err != nil || !filepath.IsLocal(filepath.FromSlash(f.path)) {
 			return nil, fmt.Errorf("%s: is damaged: line %q; Repair writes it again", name,
 				strings.TrimSuffix(line, "\n"))
 		}
@@ -226,27 +219,20 @@ func (c *Coder) ProtectAll(ctx context.Context, t Target, p Protection, done fun
 
 // CheckAll checks a file, or all files in a folder, and calls done after each.
 func (c *Coder) CheckAll(ctx context.Context, t Target, content bool, done func(*FileReport, error)) error {
-	var table []listed
-	if t.IsFolder {
-		var err error
-		if table, err = readTable(t.Dir); err != nil {
-			done(nil, err)
-		}
+	damaged, err := c.visit(ctx, t, content, c.Check, done)
+	if err == nil && damaged != nil {
+		done(nil, damaged)
 	}
-	return c.visit(ctx, t, content, table, c.Check, done)
+	return err
 }
 
 // RepairAll repairs a file, or all files in a folder, and calls done after each. It also writes the table of files
 // again, if that is damaged.
 func (c *Coder) RepairAll(ctx context.Context, t Target, content bool, done func(*FileReport, error)) error {
-	var files, table []listed
-	var damaged error
-	if t.IsFolder {
-		table, damaged = readTable(t.Dir)
-	}
-	err := c.visit(ctx, t, content, table, func(ctx context.Context, p Protected) (*FileReport, error) {
+	var files []listed
+	damaged, err := c.visit(ctx, t, content, func(ctx context.Context, p Protected) (*FileReport, error) {
 		r, err := c.Repair(ctx, p)
-		if r != nil && r.report != nil && damaged != nil {
+		if r != nil && r.report != nil {
 			path, _ := filepath.Rel(t.Name, p.File)
 			files = append(files, listed{filepath.ToSlash(path), r.set.Length, r.set.original().time.UnixNano()})
 		}
@@ -259,54 +245,50 @@ func (c *Coder) RepairAll(ctx context.Context, t Target, content bool, done func
 }
 
 // visit calls one for each file with parity, and done with what it returns. Files without parity are reported too.
-func (c *Coder) visit(ctx context.Context, t Target, content bool, table []listed,
-	one func(context.Context, Protected) (*FileReport, error), done func(*FileReport, error)) error {
+// damaged is the error of reading the table of files.
+func (c *Coder) visit(ctx context.Context, t Target, content bool,
+	one func(context.Context, Protected) (*FileReport, error), done func(*FileReport, error)) (damaged, err error) {
 	if !t.IsFolder {
 		r, err := one(ctx, Protected{File: t.Name, Dir: t.Dir, Content: content})
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		done(r, err)
-		return nil
+		return nil, nil
 	}
 	paths, err := withParity(t.Dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	here, _, err := filesIn(t.Name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil, err
 	}
 	known := map[string]bool{}
 	for _, path := range paths {
 		known[path] = true
 	}
-	var without []renamedFile
+	without := []listed{}
 	for _, f := range here {
-		if known[f.path] || f.size == 0 {
-			continue
-		}
-		name := t.at(f.path).File
-		if info, err := os.Stat(name); err == nil {
-			without = append(without, renamedFile{name, info})
+		if !known[f.path] && f.size > 0 {
+			f.path = t.at(f.path).File
+			without = append(without, f)
 		}
 	}
 	for _, path := range paths {
 		p := t.at(path)
 		p.Content, p.without = content, without
-		if without == nil {
-			p.without = []renamedFile{}
-		}
 		r, err := one(ctx, p)
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		done(r, err)
 	}
+	table, damaged := readTable(t.Dir)
 	for _, r := range t.others(known, table, here) {
 		done(r, nil)
 	}
-	return nil
+	return damaged, nil
 }
 
 // others returns reports of the files that have no parity folder: those that are empty, new or have lost it.
@@ -344,19 +326,13 @@ func (t Target) others(known map[string]bool, table, here []listed) []*FileRepor
 	return reports
 }
 
-// renamedFile is a file that could be another one under a new name.
-type renamedFile struct {
-	name string
-	info fs.FileInfo
-}
-
-// filesNextTo returns the regular files in the folder of a file.
-func filesNextTo(file string) []renamedFile {
-	var list []renamedFile
+// filesNextTo returns the regular files in the folder of a file, by their full paths.
+func filesNextTo(file string) (list []listed) {
 	entries, _ := os.ReadDir(filepath.Dir(file))
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			list = append(list, renamedFile{filepath.Join(filepath.Dir(file), e.Name()), info})
+			path := filepath.Join(filepath.Dir(file), e.Name())
+			list = append(list, listed{path, info.Size(), info.ModTime().UnixNano()})
 		}
 	}
 	return list

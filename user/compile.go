@@ -20,13 +20,12 @@ const DefaultFlags = "-O3 -march=native"
 // compileTime is how long a compiler may take.
 const compileTime = 5 * time.Minute
 
-// toolchain is the environment variable that names the compiler of a language, and the names that are tried without it.
-type toolchain struct {
+// toolchains have the environment variable that names the compiler of a language, and the names that are tried
+// without it.
+var toolchains = map[string]struct {
 	variable string
 	names    []string
-}
-
-var toolchains = map[string]toolchain{
+}{
 	"C":       {"CC", []string{"cc", "gcc", "clang"}},
 	"C++":     {"CXX", []string{"c++", "g++", "clang++"}},
 	"Fortran": {"FC", []string{"gfortran", "flang"}},

@@ -2,22 +2,13 @@ package user
 
 import (
 	"debug/elf"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 )
-
-// machines are the processors of ELF files, by the architectures of Go.
-var machines = map[string]elf.Machine{
-	"386": elf.EM_386, "amd64": elf.EM_X86_64, "arm": elf.EM_ARM, "arm64": elf.EM_AARCH64,
-	"loong64": elf.EM_LOONGARCH, "ppc64le": elf.EM_PPC64, "riscv64": elf.EM_RISCV, "s390x": elf.EM_S390,
-}
 
 // library is what the file of a shared library says.
 type library struct {
@@ -42,8 +33,8 @@ func examine(path string) (*library, error) {
 	}
 	f, err := elf.Open(path)
 	if err != nil {
-		const wanted = "it must be a shared library, or a source that ends in .c, .cc, .cpp, .cxx, .f, .f90 or .cu"
-		return nil, fmt.Errorf("%s is %s: %s", path, kindOf(path, err), wanted)
+		return nil, fmt.Errorf("%s is not a shared library (%w): it must be one, or a source that ends in .c, .cc, "+
+			".cpp, .cxx, .f, .f90 or .cu", path, err)
 	}
 	defer f.Close()
 	if f.Type == elf.ET_REL {
@@ -55,9 +46,13 @@ func examine(path string) (*library, error) {
 	if f.Type != elf.ET_DYN || slices.ContainsFunc(flags, program) {
 		return nil, fmt.Errorf("%s is a program, not a shared library: link it by cc -shared -fPIC", path)
 	}
-	if want := machines[runtime.GOARCH]; f.Machine != want || (f.Class == elf.ELFCLASS64) != is64() {
-		return nil, fmt.Errorf("%s is for %s, this gemm is for %s: compile it for this processor", path,
-			architecture(f), runtime.GOARCH)
+	self, err := ownHeader()
+	if err != nil {
+		return nil, err
+	}
+	if f.Machine != self.Machine || f.Class != self.Class {
+		return nil, fmt.Errorf("%s is for %v %v, this gemm is for %v %v: compile it for this processor", path,
+			f.Machine, f.Class, self.Machine, self.Class)
 	}
 	symbols, err := f.DynamicSymbols()
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
@@ -85,42 +80,17 @@ func examine(path string) (*library, error) {
 	return out, nil
 }
 
-// is64 reports whether this program has addresses of 64 bits.
-func is64() bool { return ^uintptr(0)>>32 != 0 }
-
-// architecture returns the architecture of Go that a file is for, or the name of its processor.
-func architecture(f *elf.File) string {
-	for name, m := range machines {
-		if f.Machine == m && (name == "386" || name == "arm") == (f.Class == elf.ELFCLASS32) {
-			return name
-		}
+// ownHeader returns the header of this program's file, which has the processor of this host.
+func ownHeader() (h elf.FileHeader, err error) {
+	path, err := os.Executable()
+	if err != nil {
+		return h, err
 	}
-	machine, bits := strings.TrimPrefix(f.Machine.String(), "EM_"), strings.TrimPrefix(f.Class.String(), "ELFCLASS")
-	return machine + " with " + bits + " bits"
-}
-
-// kindOf says what a file is that cannot be read as a library, as the error says.
-func kindOf(path string, err error) string {
-	f, openErr := os.Open(path)
-	if openErr != nil {
-		return "a file that cannot be read (" + openErr.Error() + ")"
+	f, err := elf.Open(path)
+	if err != nil {
+		return h, err
 	}
-	defer f.Close()
-	head := make([]byte, 8)
-	if n, readErr := io.ReadFull(f, head); n == 0 && readErr != nil {
-		return "empty"
-	}
-	switch magic := binary.LittleEndian.Uint32(head); {
-	case strings.HasPrefix(string(head), "!<arch>"):
-		return "a static library"
-	case magic == 0xfeedfacf, magic == 0xfeedface, magic == 0xbebafeca:
-		return "a library of macOS"
-	case strings.HasPrefix(string(head), "MZ"):
-		return "a library of Windows"
-	case strings.HasPrefix(string(head), "\x7fELF"):
-		return "damaged (" + err.Error() + ")"
-	}
-	return "not a shared library"
+	return f.FileHeader, f.Close()
 }
 
 // listed returns at most a dozen names, and how many more there are.

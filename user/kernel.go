@@ -47,9 +47,6 @@ var abis = []ABI{Square, RowMajor, Fortran, CBLAS}
 // abiCUDA is the ABI of a source in CUDA.
 const abiCUDA ABI = "cuda"
 
-// types are the element types that users can name.
-var types = []string{"f64", "f32"}
-
 // symbolPattern matches the name of a function.
 var symbolPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -74,7 +71,7 @@ func Parse(text string) (Kernel, error) {
 			if !slices.Contains(abis, ABI(abi)) && ABI(abi) != abiCUDA {
 				return k, fmt.Errorf("ABI %q is unknown: it must be one of square, rowmajor, fortran, cblas, cuda", abi)
 			}
-			if typed && !slices.Contains(types, typ) {
+			if typed && typ != "f64" && typ != "f32" {
 				return k, fmt.Errorf("type %q of ABI %s: must be f64 or f32", typ, abi)
 			}
 			k.Path, k.ABI, k.Type = k.Path[:at], ABI(abi), typ

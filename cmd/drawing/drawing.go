@@ -50,7 +50,8 @@ var texts []byte
 func Of(name, lang string) (chart.Drawing, error) {
 	i := slices.Index(Names(), name)
 	if i < 0 {
-		return chart.Drawing{}, fmt.Errorf("there is no drawing %s; the drawings are %s", name, strings.Join(Names(), ", "))
+		return chart.Drawing{}, fmt.Errorf("there is no drawing %s; the drawings are %s", name,
+			strings.Join(Names(), ", "))
 	}
 	var of map[string]map[string]text
 	if err := yaml.Unmarshal(texts, &of); err != nil {

@@ -45,7 +45,7 @@ func place(n chart.Note) (left, right float64) {
 			wide += 0.5 * float64(n.Size)
 		}
 	}
-	left = float64(n.X) - wide*float64(n.Align)/2
+	left = float64(n.X) + wide*float64(n.Align)
 	return left, left + wide
 }
 
@@ -74,7 +74,7 @@ func TestFits(t *testing.T) {
 				}
 				for _, other := range notes[:i] {
 					l, r := place(other)
-					if abs(n.Y-other.Y) < letter-3 && left < r && l < right {
+					if max(n.Y-other.Y, other.Y-n.Y) < letter-3 && left < r && l < right {
 						t.Errorf("%s: %q overlaps %q", d.ID, n.Text, other.Text)
 					}
 				}
@@ -85,5 +85,3 @@ func TestFits(t *testing.T) {
 		t.Errorf("%d bytes in all", total)
 	}
 }
-
-func abs(x int) int { return max(x, -x) }

@@ -8,8 +8,8 @@ import (
 	"gemm/cuda/ladder"
 )
 
-// passesOf returns, for the lanes that are served together, the pass of each address: the first is 1. It writes the last
-// of these lanes, their number of passes, the passes of the warp, and the least number without conflicts.
+// passesOf returns, for the lanes that are served together, the pass of each address: the first is 1. It writes the
+// last of these lanes, their number of passes, the passes of the warp, and the least number without conflicts.
 func passesOf(s *sheet, x, y int, q ladder.Request) map[int]int {
 	q.Count = 1
 	r := ladder.Rung{Threads: func(ladder.Tile) int { return ladder.Lanes },

@@ -25,7 +25,8 @@ func warps(s *sheet) {
 	}
 }
 
-// reads returns the rows of A and the columns of B that a thread reads at the first step of k, as its kernel counts them.
+// reads returns the rows of A and the columns of B that a thread reads at the first step of k, as its kernel counts
+// them.
 func reads(r ladder.Rung, t ladder.Tile, thread int) (rows, cols map[int]bool) {
 	rows, cols = map[int]bool{}, map[int]bool{}
 	if r.Elements != nil {
@@ -167,7 +168,8 @@ func warpgroups(s *sheet) {
 	_, t := s.rung("tf32-wgmma-ws", "f32", 256)
 	const ofGroup, ofWarp = 64, 16
 	s.cells(0, 30, 330, 16*high*ofWarp/t.BN, t.BN/ofWarp, 1, func(i, _ int) (chart.Tint, string) {
-		return chart.Tint(1 + i*ofWarp/ofGroup), s.said("warp", "consumer", i*ofWarp/ofGroup+1, "warp", i%(ofGroup/ofWarp))
+		group, warp := i*ofWarp/ofGroup, i%(ofGroup/ofWarp)
+		return chart.Tint(1 + group), s.said("warp", "consumer", group+1, "warp", warp)
 	})
 	s.cells(400, 30, 36, high, ofWarp, 8, func(i, j int) (chart.Tint, string) {
 		lane := i%8*4 + j/2
@@ -175,7 +177,7 @@ func warpgroups(s *sheet) {
 	})
 }
 
-// fieldTiles is the tiles of the first three rungs over GF(2⁸).
+// fieldTiles is the tiles of naive, square-tiled and tiled over GF(2⁸).
 func fieldTiles(s *sheet) {
 	panel := func(x, y, m, n, bm, bn, bk int) {
 		const k = 128

@@ -54,7 +54,8 @@ func apart() (*os.File, error) {
 	return os.NewFile(uintptr(messages), os.Stdout.Name()), syscall.Dup3(syscall.Stderr, syscall.Stdout, 0)
 }
 
-var errUsage = errors.New("wants one argument: serve, profile or multiply, with the task on standard input, or describe; gemm starts it")
+var errUsage = errors.New("wants one argument: serve, profile or multiply, with the task on standard input, or " +
+	"describe; gemm starts it")
 
 // execute does what the one argument says.
 func execute(ctx context.Context, args []string, in io.Reader, out io.Writer) error {

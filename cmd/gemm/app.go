@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gemm"
 	"gemm/cmd/catalog"
 	"gemm/cmd/gemm/cmdline"
 	"gemm/compare/plan"
@@ -23,7 +24,6 @@ import (
 	"gemm/internal/output"
 	"gemm/internal/settings"
 	"gemm/internal/tuned"
-	"gemm/mpi"
 	"gemm/shard"
 )
 
@@ -36,7 +36,7 @@ func runGemm(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if asRank(args) {
 		return runRank(ctx, args, stdout, stderr)
 	}
-	if err := checkRanks(os.LookupEnv, mpi.Built); err != nil {
+	if err := checkRanks(); err != nil {
 		return fmt.Errorf("gemm: %w", err)
 	}
 	return runApp(ctx, args, stdout, stderr)
@@ -339,12 +339,8 @@ func completionCommand() *cli.Command {
 
 // describe returns what the completion of a shell says of a word: what a variant does.
 func describe(word string) string {
-	for _, v := range catalog.Variants() {
-		if v.Name == word {
-			return v.Doc
-		}
-	}
-	return ""
+	v, _ := gemm.Lookup(catalog.Variants(), word)
+	return v.Doc
 }
 
 // manCommand returns the command that prints the manual page.

@@ -33,8 +33,12 @@ type barCoder struct {
 
 // newEncoder returns newCoder, and the matrix that --matrix names, if K and M are valid.
 func newEncoder(c *cli.Context) (*barCoder, shard.Matrix, error) {
-	if err := checkCode(c); err != nil {
+	if err := positive(c, "data", "parity"); err != nil {
 		return nil, 0, err
+	}
+	if data, parity := c.Int("data"), c.Int("parity"); data > gf256.MaxShards-parity {
+		return nil, 0, usagef("--data %d and --parity %d: at most %d shards in all are possible, one for each element "+
+			"of the field", data, parity, gf256.MaxShards)
 	}
 	matrix, err := shard.ParseMatrix(c.String("matrix"))
 	if err != nil {
@@ -140,15 +144,7 @@ func withBar(c *cli.Context) *barCoder {
 		if what != b.what {
 			b.clear()
 			b.what = what
-			b.bar = progressbar.NewOptions64(total,
-				progressbar.OptionSetWriter(f),
-				progressbar.OptionSetDescription(what),
-				progressbar.OptionShowBytes(true),
-				progressbar.OptionSetPredictTime(true),
-				progressbar.OptionSetWidth(barWidth),
-				progressbar.OptionThrottle(100*time.Millisecond),
-				progressbar.OptionClearOnFinish(),
-			)
+			b.bar = newBar(f, total, what, progressbar.OptionShowBytes(true))
 		}
 		_ = b.bar.Set64(done) // an error of the terminal is no reason to stop
 	}

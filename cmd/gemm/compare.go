@@ -161,19 +161,19 @@ func rowsOf(c *cli.Context, p plan.Comparison, own []gemm.Variant) ([]plan.Case,
 const again = 20 * time.Second
 
 // printProfiles prints the built-in profiles as they are written.
-func printProfiles(w io.Writer) error {
+func printProfiles(w io.Writer) {
 	for i, p := range plan.Profiles(runtime.GOMAXPROCS(0)) {
 		if i > 0 {
 			fmt.Fprint(w, "\n---\n")
 		}
 		fmt.Fprintf(w, "# profile %s\n%s", p.Name, p.Text)
 	}
-	return nil
 }
 
 func runCompare(c *cli.Context) error {
 	if c.String("profile") == "print" {
-		return printProfiles(c.App.Writer)
+		printProfiles(c.App.Writer)
+		return nil
 	}
 	if err := applyISA(c); err != nil {
 		return err
@@ -235,25 +235,22 @@ func runCompare(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(failed, err)
 	}
-	traced := writeTrace(c, store.Document())
-	if c.String("trace") == stdoutName {
-		return errors.Join(failed, traced)
+	failed = errors.Join(failed, writeTrace(c, store.Document()))
+	if c.String("trace") != stdoutName {
+		printSummary(c.App.Writer, store.Rows(p.rows), paths)
 	}
-	return errors.Join(failed, traced, printSummary(c.App.Writer, store.Rows(p.rows), paths))
+	return failed
 }
 
 // printSummary writes the rows of plan.Summary; why rows are unavailable; and which files there are.
-func printSummary(w io.Writer, rows []record.Record, paths []string) error {
-	if err := errors.Join(printTable(w, plan.Summary(rows)), printNoise(w, rows)); err != nil {
-		return err
-	}
+func printSummary(w io.Writer, rows []record.Record, paths []string) {
+	printTable(w, plan.Summary(rows))
+	printNoise(w, rows)
 	counts := map[record.Status]int{}
 	for _, r := range rows {
 		counts[r.Status]++
 	}
-	if err := printUnavailable(w, rows); err != nil {
-		return err
-	}
+	printUnavailable(w, rows)
 	var parts []string
 	for _, s := range []record.Status{record.OK, record.Wrong, record.Suspect, record.Failed, record.Timeout,
 		record.Skipped, record.Unavailable} {
@@ -261,8 +258,6 @@ func printSummary(w io.Writer, rows []record.Record, paths []string) error {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
 		}
 	}
-	if _, err := fmt.Fprintf(w, "\n%d rows: %s\n\n", len(rows), strings.Join(parts, ", ")); err != nil {
-		return err
-	}
-	return printPaths(w, paths)
+	fmt.Fprintf(w, "\n%d rows: %s\n\n", len(rows), strings.Join(parts, ", "))
+	printPaths(w, paths)
 }

@@ -203,9 +203,8 @@ func TestComparisonIsNarrowed(t *testing.T) {
 		want  string
 	}{
 		{all, "chunk compiler cutoff ladder load strong"},
-		{long, "affinity block chain chunk compiler cutoff distribution gomaxprocs ladder load openmp panel stages " +
-			"strong tile weak"},
-		{threads, "affinity chunk gomaxprocs load openmp strong weak"},
+		{long, "affinity block chain chunk compiler cutoff gomaxprocs ladder load panel stages strong tile weak"},
+		{threads, "affinity chunk gomaxprocs load strong weak"},
 	} {
 		if got := strings.Join(slices.Sorted(maps.Keys(experiments(plan.cases))), " "); got != plan.want {
 			t.Errorf("the experiments are %s, want %s", got, plan.want)

@@ -122,7 +122,7 @@ var shellTests = map[string][]struct{ command, want string }{
 	"bash": {
 		{`COMP_WORDS=(gemm serial --variants serial/naive,serial/pac)`, "serial/naive,serial/packed"},
 		{`COMP_WORDS=(gemm serial --variants = serial/naive,serial/pac)`, "serial/naive,serial/packed"},
-		{`COMP_WORDS=(gemm compare --profile =)`, "quick full parallel mpi cuda peers gf256 course print"},
+		{`COMP_WORDS=(gemm compare --profile =)`, "quick full parallel mpi cuda peers gf256 course figures print"},
 		{`COMP_WORDS=(gemm compare --resume --pro)`, "--profile"},
 		{`COMP_WORDS=(gemm report --in "a f")`, "a file.json"},
 		{`COMP_WORDS=(gemm report --in = a)`, "a file.json"},

@@ -42,7 +42,8 @@ func cudaCommand(f ladder) *cli.Command {
 			}
 		}
 	}
-	c.Flags = append(explainFlags(), append(c.Flags, countersFlag())...)
+	c.Flags = append(explainFlags(), append(c.Flags, switchFlag("counters",
+		"run each row once more under NVIDIA's profiler, ncu, and add its counters to the record"))...)
 	c.Subcommands = []*cli.Command{occupancyCommand()}
 	c.Action = func(c *cli.Context) error {
 		if err := checkExplain(c); err != nil {
@@ -168,8 +169,17 @@ func checkFile(c *cli.Context) error {
 }
 
 func runOccupancy(c *cli.Context) error {
-	capability, kernel, err := parseKernel(c)
+	capability, err := parseCapability(c)
 	if err != nil {
+		return err
+	}
+	for _, name := range []string{"threads", "regs"} {
+		if !c.IsSet(name) {
+			return usagef("--%s is missing; see gemm cuda occupancy --help", name)
+		}
+	}
+	kernel := occupancy.Kernel{Threads: c.Int("threads"), Registers: c.Int("regs")}
+	if kernel.Shared, err = parseBytes("smem", c.String("smem")); err != nil {
 		return err
 	}
 	filled, err := explain.Occupy(capability, kernel, c.Bool("sweep"))
@@ -180,21 +190,6 @@ func runOccupancy(c *cli.Context) error {
 		return err
 	}
 	return writeResult(c, filled.Document(), filled.Print)
-}
-
-// parseKernel returns what the flags say of the GPU and of the kernel.
-func parseKernel(c *cli.Context) (capability occupancy.Capability, k occupancy.Kernel, err error) {
-	if capability, err = parseCapability(c); err != nil {
-		return capability, k, err
-	}
-	for _, name := range []string{"threads", "regs"} {
-		if !c.IsSet(name) {
-			return capability, k, usagef("--%s is missing; see gemm cuda occupancy --help", name)
-		}
-	}
-	k = occupancy.Kernel{Threads: c.Int("threads"), Registers: c.Int("regs")}
-	k.Shared, err = parseBytes("smem", c.String("smem"))
-	return capability, k, err
 }
 
 // parseBytes returns the number of bytes that the text of a flag says. KB is not taken: it
@@ -220,11 +215,6 @@ func checkReplace(c *cli.Context, name string) error {
 		return fmt.Errorf("%s exists already: replace it with --force, or name another", name)
 	}
 	return nil
-}
-
-func countersFlag() cli.Flag {
-	return switchFlag("counters",
-		"run each row once more under NVIDIA's profiler, ncu, and add its counters to the record")
 }
 
 // checkProfiler returns an error if --counters cannot be had.
@@ -256,7 +246,9 @@ func addCounters(c *cli.Context, store *record.Store, cases []plan.Case, rows []
 		if at < 0 {
 			return fmt.Errorf("the row %s %s %s was not asked for", r.Variant, r.Type, r.Label())
 		}
-		todo, of[i] = append(todo, i), cases[at].InTurn("")
+		k := cases[at]
+		k.Turn = ""
+		todo, of[i] = append(todo, i), k
 	}
 	p := newProgress(c.App.ErrWriter, len(todo))
 	defer p.Close()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -46,7 +45,11 @@ func runExplain(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("tiles") {
-		return explainTiles(c, task)
+		doc, err := explain.NewTiles(task.Capability, task.Rungs)
+		if err != nil {
+			return err
+		}
+		return writeResult(c, doc, doc.Print)
 	}
 	library, err := nvrtc.Find()
 	if err != nil {
@@ -70,15 +73,6 @@ func runExplain(c *cli.Context) error {
 	}
 	if !slices.ContainsFunc(doc.Rungs, func(r explain.Row) bool { return r.Reason == "" }) {
 		return fmt.Errorf("no rung can be compiled: %s", doc.Rungs[0].Reason)
-	}
-	return writeResult(c, doc, func(out io.Writer) { doc.Print(out, task) })
-}
-
-// explainTiles is gemm cuda --explain --tiles.
-func explainTiles(c *cli.Context, task explain.Task) error {
-	doc, err := explain.NewTiles(task.Capability, task.Rungs)
-	if err != nil {
-		return err
 	}
 	return writeResult(c, doc, doc.Print)
 }

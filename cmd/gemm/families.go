@@ -137,22 +137,14 @@ const maxTimelines = 100
 // timelines requests the timelines of the rows, for --timeline and --trace.
 func (f ladder) timelines(c *cli.Context, l *plan.Ladder) error {
 	l.Timeline = c.Bool("timeline") || c.IsSet("trace")
-	n := 0
-	for _, k := range l.Cases() {
-		if k.Timeline {
-			n++
-		}
-	}
+	n := len(slices.DeleteFunc(l.Cases(), func(k plan.Case) bool { return !k.Timeline }))
 	if n > maxTimelines {
-		name, more := "timeline", f.workers
-		if !c.Bool("timeline") {
+		name := "timeline"
+		if !c.Bool(name) {
 			name = "trace"
 		}
-		if more == "" {
-			more = "type"
-		}
 		return usagef("--%s is for %d rows at most, these are %d: choose fewer with --variants, --sizes and --%s", name,
-			maxTimelines, n, more)
+			maxTimelines, n, cmp.Or(f.workers, "type"))
 	}
 	return nil
 }

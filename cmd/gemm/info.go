@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -36,7 +37,8 @@ func infoCommand() *cli.Command {
 		Usage:     "describe this machine; with --peak, measure its peak",
 		UsageText: "[--peak] [--json FILE [--force]]",
 		Flags: []cli.Flag{
-			switchFlag("peak", "measure the peak rate at each number of threads, and the memory bandwidth; of a GPU also latencies"),
+			switchFlag("peak", "measure the peak rate at each number of threads, and the memory bandwidth; "+
+				"of a GPU also latencies"),
 			jsonFlag("the description"), forceFlag("replace the existing file"),
 		},
 		Action: runInfo,
@@ -128,10 +130,7 @@ func runInfo(c *cli.Context) error {
 			return err
 		}
 	}
-	if name := c.String("json"); name != "" {
-		return writeJSON(c, name, info)
-	}
-	return printInfo(c, info)
+	return writeResult(c, info, info.print)
 }
 
 // describeEngine returns how packed products of T are computed.
@@ -182,6 +181,10 @@ func measurePeak(c *cli.Context, info *information) error {
 			return err
 		}
 	}
+	largest := int64(0) // cache, in bytes
+	for _, cache := range h.Caches {
+		largest = max(largest, cache.Bytes)
+	}
 	for n := 1; ; n = min(2*n, runtime.GOMAXPROCS(0)) {
 		for _, pipe := range []string{"f64", "f32", "gf256"} {
 			gflops, isa := peak.FMA(c.Context, pipe, n, peakTime)
@@ -191,7 +194,7 @@ func measurePeak(c *cli.Context, info *information) error {
 			h.Ceilings = append(h.Ceilings,
 				record.Ceiling{Unit: "cpu", Pipe: pipe, ISA: string(isa), Threads: n, Gflops: record.Number(gflops)})
 		}
-		gbps := peak.Triad(c.Context, n, peak.TriadBytes(largest(h.Caches)), peakTime)
+		gbps := peak.Triad(c.Context, n, peak.TriadBytes(largest), peakTime)
 		if c.Context.Err() != nil {
 			return errInterrupted
 		}
@@ -222,18 +225,9 @@ func measureGPU(c *cli.Context, info *information) error {
 	return nil
 }
 
-// largest returns the size of the largest cache in bytes.
-func largest(caches []record.Cache) int64 {
-	var size int64
-	for _, c := range caches {
-		size = max(size, c.Bytes)
-	}
-	return size
-}
-
-// printInfo writes info as text.
-func printInfo(c *cli.Context, info information) error {
-	w := output.NewTable(c.App.Writer)
+// print writes info as text.
+func (info information) print(out io.Writer) {
+	w := output.NewTable(out)
 	row := func(name, format string, args ...any) { w.Row(name, fmt.Sprintf(format, args...)) }
 	h := info.Host
 	row("processor", "%s", cmp.Or(h.CPU, "unknown"))
@@ -297,7 +291,7 @@ func printInfo(c *cli.Context, info information) error {
 			printGPU(row, g)
 		}
 	}
-	return w.Flush()
+	_ = w.Flush()
 }
 
 // printPeaks writes the measured peaks and bandwidths.

@@ -69,31 +69,25 @@ func has(c *cli.Context, name string) bool {
 	return slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 }
 
-// launchOf returns the launch configuration of the flags.
-func launchOf(c *cli.Context) (l userkernel.Launch, err error) {
-	for name, to := range map[string]*userkernel.Dims{userkernel.BlockFlag: &l.Block, userkernel.GridFlag: &l.Grid} {
+// readDeviceKernels reads the kernels for a GPU. Rows of an unreadable one have the reason.
+func readDeviceKernels(c *cli.Context, kernels []user.Kernel) (out []userkernel.Kernel, err error) {
+	if !has(c, userkernel.BlockFlag) {
+		return nil, nil
+	}
+	var launch userkernel.Launch
+	for name, to := range map[string]*userkernel.Dims{userkernel.BlockFlag: &launch.Block,
+		userkernel.GridFlag: &launch.Grid} {
 		if !c.IsSet(name) {
 			continue
 		}
 		if *to, err = userkernel.ParseDims(c.String(name)); err != nil {
-			return l, usagef("--%s %v", name, err)
+			return nil, usagef("--%s %v", name, err)
 		}
 	}
 	if c.IsSet(userkernel.SharedFlag) {
-		l.Shared, err = parseBytes(userkernel.SharedFlag, c.String(userkernel.SharedFlag))
-	}
-	return l, err
-}
-
-// readDeviceKernels reads the kernels for a GPU. Rows of an unreadable one have the reason.
-func readDeviceKernels(c *cli.Context, kernels []user.Kernel) ([]userkernel.Kernel, error) {
-	var out []userkernel.Kernel
-	if !has(c, userkernel.BlockFlag) {
-		return nil, nil
-	}
-	launch, err := launchOf(c)
-	if err != nil {
-		return nil, err
+		if launch.Shared, err = parseBytes(userkernel.SharedFlag, c.String(userkernel.SharedFlag)); err != nil {
+			return nil, err
+		}
 	}
 	for _, k := range kernels {
 		g, err := userkernel.Read(user.Family+"/"+k.Name, k.Path, k.Symbol, k.Type, launch)
@@ -235,12 +229,11 @@ func newKernel(c *cli.Context, s user.Starter) error {
 	if err := checkReplace(c, name); err != nil {
 		return err
 	}
-	source, command := s.Source(name)
+	source, command := s.Source(shellWord(name))
 	if err := writeFile(c, name, []byte(source)); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.App.Writer,
-		"%s has a kernel that is correct and slow. Measure it, then make it faster:\n\n   %s\n",
+	fmt.Fprintf(c.App.Writer, "%s has a kernel that is correct and slow. Measure it, then make it faster:\n\n   %s\n",
 		name, command)
-	return err
+	return nil
 }

@@ -75,7 +75,8 @@ func (f ladder) command() *cli.Command {
 			Usage:       "`DURATION`: most time for the samples of a row"},
 		&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "`DURATION`: time limit of a row"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER`: seed of the random operands"},
-		jsonFlag("the records"), resumeFlag(), forceFlag("replace the existing records"), noTunedFlag(), taskFlag(),
+		jsonFlag("the records"), resumeFlag(), forceFlag("replace the existing records"), noTunedFlag(),
+		&cli.StringFlag{Name: taskName, Hidden: true},
 	)
 	return &cli.Command{
 		Name: f.family, Usage: f.usage, UsageText: "[options]",
@@ -236,7 +237,8 @@ func (f ladder) run(c *cli.Context) error {
 		case c.String("trace") == stdoutName:
 			return nil
 		case file != stdoutName:
-			return printRows(c.App.Writer, store.Rows(rows))
+			printRows(c.App.Writer, store.Rows(rows))
+			return nil
 		}
 		data, err := store.Encode()
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -53,18 +54,17 @@ func runList(c *cli.Context) error {
 		}
 		doc.Variants = append(doc.Variants, row)
 	}
-	if name := c.String("json"); name != "" {
-		return writeJSON(c, name, doc)
-	}
-	w := output.NewTable(c.App.Writer, "VARIANT", "TYPES", "AVAILABLE", "DOES")
-	for _, row := range doc.Variants {
-		state, doc := "yes", row.Doc
-		if !row.Available {
-			state, doc = "no", row.Reason
+	return writeResult(c, doc, func(out io.Writer) {
+		w := output.NewTable(out, "VARIANT", "TYPES", "AVAILABLE", "DOES")
+		for _, row := range doc.Variants {
+			state, doc := "yes", row.Doc
+			if !row.Available {
+				state, doc = "no", row.Reason
+			}
+			w.Row(row.Name, strings.Join(row.Types, ","), state, doc)
 		}
-		w.Row(row.Name, strings.Join(row.Types, ","), state, doc)
-	}
-	return w.Flush()
+		_ = w.Flush()
+	})
 }
 
 // available constructs v for its first type. It returns the error of that, or of the search for the

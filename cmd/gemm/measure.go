@@ -134,15 +134,17 @@ func commandLine(args []string) string {
 	if origin, ok := launch.Started(os.LookupEnv); ok {
 		words = []string{origin.Program, "-n", strconv.Itoa(max(1, origin.Ranks)), "gemm"}
 	}
-	for _, word := range args {
-		if quoted := strconv.Quote(word); output.Line(word) != strings.TrimSpace(word) {
-			word = "$'" + strings.ReplaceAll(quoted[1:len(quoted)-1], "'", `\'`) + "'"
-		} else if strings.ContainsAny(word, " \t\n\"'\\$*?;&|<>()`") || word == "" {
-			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-		words = append(words, word)
+	return strings.Join(append(words, mapped(args, shellWord)...), " ")
+}
+
+// shellWord returns a word as one would type it.
+func shellWord(word string) string {
+	if quoted := strconv.Quote(word); output.Line(word) != strings.TrimSpace(word) {
+		return "$'" + strings.ReplaceAll(quoted[1:len(quoted)-1], "'", `\'`) + "'"
+	} else if strings.ContainsAny(word, " \t\n\"'\\$*?;&|<>()`") || word == "" {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	return strings.Join(words, " ")
+	return word
 }
 
 // resumption returns the command that goes on where the one with the arguments was interrupted.
@@ -165,9 +167,8 @@ type progress struct {
 	terminal int                      // file descriptor
 
 	stderr io.Writer
-	total  int           // rows
-	every  time.Duration // between two lines
-	last   time.Time     // when the last one was written, or measuring began
+	total  int       // rows
+	last   time.Time // when the last line was written, or measuring began
 }
 
 // barWidth is the width of the bar in columns, and numbersWidth the width of the numbers next to it.
@@ -181,21 +182,21 @@ const lineEvery = 5 * time.Minute
 
 // newProgress returns the progress of measuring the given number of cases.
 func newProgress(stderr io.Writer, cases int) *progress {
-	p := &progress{stderr: stderr, total: cases, every: lineEvery, last: time.Now()}
+	p := &progress{stderr: stderr, total: cases, last: time.Now()}
 	if f := terminalOf(stderr); f != nil {
 		p.terminal = int(f.Fd())
-		p.bar = progressbar.NewOptions(cases,
-			progressbar.OptionSetWriter(f),
-			progressbar.OptionSetDescription("measuring the peak"),
-			progressbar.OptionShowCount(),
-			progressbar.OptionSetPredictTime(true),
-			progressbar.OptionSetWidth(barWidth),
-			progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetRenderBlankState(true),
-		)
+		p.bar = newBar(f, int64(cases), "measuring the peak", progressbar.OptionShowCount(),
+			progressbar.OptionSetRenderBlankState(true))
 	}
 	return p
+}
+
+// newBar returns a bar on a terminal, with the time left.
+func newBar(f *os.File, total int64, what string, more ...progressbar.Option) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total, append(more, progressbar.OptionSetWriter(f),
+		progressbar.OptionSetDescription(what), progressbar.OptionSetPredictTime(true),
+		progressbar.OptionSetWidth(barWidth), progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish())...)
 }
 
 // terminalOf returns the terminal that messages go to, and nil if there is none.
@@ -252,7 +253,7 @@ func (p *progress) Done(r record.Record, kept bool) {
 	p.rows = append(p.rows, r)
 	switch {
 	case p.bar == nil:
-		if time.Since(p.last) >= p.every {
+		if time.Since(p.last) >= lineEvery {
 			fmt.Fprintf(p.stderr, "%d of %d rows, the last is %s %s %s: %s\n", len(p.rows), p.total, r.Variant, r.Type,
 				r.Label(), r.Status)
 			p.last = time.Now()

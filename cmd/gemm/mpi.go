@@ -37,12 +37,12 @@ func asRank(args []string) bool {
 
 // checkRanks returns an error if the environment says that this process, which is not to be a rank,
 // is one of several that were started together. Each would run the whole command.
-func checkRanks(lookup func(string) (string, bool), built bool) error {
+func checkRanks() error {
 	remedy := "this build has no MPI: make build (go build -tags mpi ./cmd/gemm), or start it without mpirun"
-	if built {
+	if mpi.Built {
 		remedy = "only gemm mpi runs on ranks: start the others without mpirun"
 	}
-	switch o, ok := launch.Started(lookup); {
+	switch o, ok := launch.Started(os.LookupEnv); {
 	case !ok || o.Tasks() || o.Ranks == 1:
 		return nil
 	case o.Ranks == 0:
@@ -233,8 +233,6 @@ func launcher(c *cli.Context) run.Launch {
 
 // taskName is the flag with which a driver starts ranks: the folder of their task.
 const taskName = "task"
-
-func taskFlag() cli.Flag { return &cli.StringFlag{Name: taskName, Hidden: true} }
 
 // runTask measures the task of the driver that started these ranks. If a row fails, its record has the reason.
 func runTask(c *cli.Context, folder string) error {

@@ -12,29 +12,6 @@ import (
 	"gemm/mpi"
 )
 
-func TestCheckRanks(t *testing.T) {
-	for _, test := range []struct {
-		environment map[string]string
-		built       bool
-		want        string
-	}{
-		{nil, true, ""},
-		{map[string]string{"OMPI_COMM_WORLD_SIZE": "1", "PMIX_RANK": "0"}, false, ""},
-		{map[string]string{"OMPI_COMM_WORLD_SIZE": "4"}, false,
-			"started as one of 4 ranks (OMPI_COMM_WORLD_SIZE), but this build has no MPI: make build"},
-		{map[string]string{"PMI_SIZE": "2"}, true, "started as one of 2 ranks (PMI_SIZE), but only gemm mpi runs on ranks"},
-		{map[string]string{"PMIX_RANK": "3"}, false, "started as rank 3 (PMIX_RANK), but this build has no MPI"},
-	} {
-		err := checkRanks(func(name string) (string, bool) {
-			text, ok := test.environment[name]
-			return text, ok
-		}, test.built)
-		if (err == nil) != (test.want == "") || err != nil && !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%v, MPI %v: %v, want %q", test.environment, test.built, err, test.want)
-		}
-	}
-}
-
 func TestExperimentsOnRanks(t *testing.T) {
 	all := len(mpi.Variants())
 	for _, test := range []struct {
@@ -52,6 +29,7 @@ func TestExperimentsOnRanks(t *testing.T) {
 		{"--np 2 --variants mpi/p2p-rows,mpi/scatter-rows --master idle,works", "ladder", 3},
 		{"--np 4 --variants mpi/scatter-blocks --grid auto,1x4,2x2", "ladder", 3},
 		{"--np 2,4 --threads 1,2 --variants mpi/summa", "strong", 4},
+		{"--np 1,2 --grid 1x1,1x2 --variants mpi/summa", "strong", 3}, // a grid of two is not for one rank
 		{"--np 2 --variants mpi/summa,reference/scalapack --block 32,64", "ladder", 3},
 	} {
 		cases := swept(t, mpiFamily, strings.Fields(test.args)...)
@@ -65,24 +43,6 @@ func TestExperimentsOnRanks(t *testing.T) {
 		if len(cases) != test.rows {
 			t.Errorf("gemm mpi %s: %d rows, want %d", test.args, len(cases), test.rows)
 		}
-	}
-}
-
-// TestGridsAreLeftOut sweeps grids over numbers of ranks: rows whose grid has more ranks are not started.
-func TestGridsAreLeftOut(t *testing.T) {
-	r := start(t, "", nil, "mpi", "--np", "1,2", "--grid", "1x1,1x2", "--variants", "mpi/summa", "--sizes", "8", "--time", "1ms",
-		"--json", "-")
-	doc, err := record.Parse([]byte(r.stdout))
-	if err != nil || len(doc.Records) != 3 {
-		t.Fatalf("%d rows, %v, %s", len(doc.Records), err, r.stderr)
-	}
-	for _, row := range doc.Records {
-		if row.Params["ranks"] == 1 && row.Params["grid"] == "1x2" {
-			t.Errorf("%v is a row", row.Params)
-		}
-	}
-	if want := "1 of 4 rows are left out, which cannot be so: mpi/summa f64: "; !strings.Contains(r.stderr, want) {
-		t.Errorf("standard error has no %q: %s", want, r.stderr)
 	}
 }
 

@@ -82,15 +82,11 @@ func parseProduct(c *cli.Context) (p product, err error) {
 	if c.IsSet("c") && !c.IsSet("beta") {
 		p.beta = 1
 	}
-	if p.a, err = matfile.Open(c.Context, c.String("a")); err != nil {
-		return p, err
-	}
-	if p.b, err = matfile.Open(c.Context, c.String("b")); err != nil {
-		return p, err
-	}
-	if c.String("c") != "" {
-		if p.c, err = matfile.Open(c.Context, c.String("c")); err != nil {
-			return p, err
+	for i, file := range []**matfile.File{&p.a, &p.b, &p.c} {
+		if name := c.String("abc"[i : i+1]); name != "" {
+			if *file, err = matfile.Open(c.Context, name); err != nil {
+				return p, err
+			}
 		}
 	}
 	switch {
@@ -228,10 +224,6 @@ func (by chosen[T]) close() {
 	}
 }
 
-// errPlain: a variant that has no α and β is to multiply by them.
-var errPlain = errors.New("computes C = A*B only, without --alpha, --beta and --c: choose a production variant " +
-	"such as serial/packed")
-
 // choose returns the variant that p names, or the fastest.
 func choose[T gemm.Element](ctx context.Context, p product) (by chosen[T], err error) {
 	if p.variant == "" {
@@ -251,7 +243,8 @@ func choose[T gemm.Element](ctx context.Context, p product) (by chosen[T], err e
 	}
 	if by, err = makeVariant[T](v); err == nil && (p.alpha != 1 || p.beta != 0) && !production[T](v) {
 		by.close()
-		err = usagef("--variant %s %v", v.Name, errPlain)
+		err = usagef("--variant %s computes C = A*B only, without --alpha, --beta and --c: choose a production "+
+			"variant such as serial/packed", v.Name)
 	}
 	return by, err
 }
@@ -326,10 +319,7 @@ func compute[T gemm.Element](ctx context.Context, m gemm.Multiplier[T], op verif
 	if op.Alpha == 1 && op.Beta == 0 {
 		return m.Multiply(ctx, c, op.A, op.B)
 	}
-	g, ok := gemm.As[gemm.Gemmer[T]](m)
-	if !ok {
-		return errPlain
-	}
+	g, _ := gemm.As[gemm.Gemmer[T]](m) // choose refuses others
 	return g.Gemm(ctx, op.TransA, op.TransB, gemm.FromFloat64[T](op.Alpha), op.A, op.B, gemm.FromFloat64[T](op.Beta), c)
 }
 

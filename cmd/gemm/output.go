@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 	"gonum.org/v1/gonum/stat"
 
@@ -51,38 +52,32 @@ func writeResult(c *cli.Context, doc any, print func(out io.Writer)) error {
 	if name := c.String("json"); name != "" {
 		return writeJSON(c, name, doc)
 	}
-	var b strings.Builder
-	print(&b)
-	return writeAll(c.App.Writer, []byte(b.String()))
+	print(c.App.Writer)
+	return nil
 }
 
-// printRows writes the rows as a table, and a line for each reason why rows are unavailable.
-func printRows(out io.Writer, rows []record.Record) error {
+// printRows writes the rows as a table, and a line for each reason why rows are unavailable. As with all functions that
+// print, runApp returns an error of standard output.
+func printRows(out io.Writer, rows []record.Record) {
 	shown := slices.DeleteFunc(slices.Clone(rows), unavailable)
-	if err := printTable(out, shown); err != nil {
-		return err
-	}
-	if err := errors.Join(printAverages(out, shown), printNoise(out, rows)); err != nil {
-		return err
-	}
-	return printUnavailable(out, rows)
+	printTable(out, shown)
+	printAverages(out, shown)
+	printNoise(out, rows)
+	printUnavailable(out, rows)
 }
 
 // printNoise writes how much times of identical code among the rows differ, if there are pairs of such rows.
-func printNoise(out io.Writer, rows []record.Record) error {
-	noise := report.Noise(rows)
-	if noise == "" {
-		return nil
+func printNoise(out io.Writer, rows []record.Record) {
+	if noise := report.Noise(rows); noise != "" {
+		fmt.Fprintf(out, "\nNoise: %s; smaller differences mean nothing.\n", noise)
 	}
-	_, err := fmt.Fprintf(out, "\nNoise: %s; smaller differences mean nothing.\n", noise)
-	return err
 }
 
 // manySizes is the number of sizes from which on a table ends with averages.
 const manySizes = 16
 
 // printAverages writes the average share of the peak of each variant that has rows of many sizes.
-func printAverages(out io.Writer, rows []record.Record) error {
+func printAverages(out io.Writer, rows []record.Record) {
 	type series struct{ name, typ string }
 	var order []series
 	speeds, counts := map[series][]float64{}, map[series]int{}
@@ -100,7 +95,7 @@ func printAverages(out io.Writer, rows []record.Record) error {
 	}
 	order = slices.DeleteFunc(order, func(s series) bool { return counts[s] < manySizes || len(speeds[s]) == 0 })
 	if len(order) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprintln(out)
 	w := output.NewTable(out, "VARIANT", "TYPE", "AVERAGE PEAK", "ROWS")
@@ -111,13 +106,13 @@ func printAverages(out io.Writer, rows []record.Record) error {
 		}
 		w.Row(s.name, s.typ, fmt.Sprintf("%.1f%%", stat.Mean(speeds[s], nil)), count)
 	}
-	return w.Flush()
+	_ = w.Flush()
 }
 
 // printTable writes the rows as a table, and nothing if there are none.
-func printTable(out io.Writer, rows []record.Record) error {
+func printTable(out io.Writer, rows []record.Record) {
 	if len(rows) == 0 {
-		return nil
+		return
 	}
 	w := output.NewTable(out, "VARIANT", "TYPE", "SHAPE", "STATUS", "MEDIAN", "95% INTERVAL", "RATE", "PEAK", "RESIDUAL",
 		"BOUND", "NOTE")
@@ -141,7 +136,7 @@ func printTable(out io.Writer, rows []record.Record) error {
 		w.Row(name, r.Type, shape, r.Status, median, interval, rate, number("%.1f%%", r.PercentPeak),
 			number("%.2g", r.Residual), number("%.2g", r.Bound), r.Note())
 	}
-	return w.Flush()
+	_ = w.Flush()
 }
 
 // number formats x, or says that there is none.
@@ -162,16 +157,11 @@ func counted(n int, noun string) string {
 
 // seconds formats a time in the unit of its size, with four figures.
 func seconds(s float64) string {
-	switch {
-	case s >= 1:
+	if s >= 1 {
 		return fmt.Sprintf("%.4g s", s)
-	case s >= 1e-3:
-		return fmt.Sprintf("%.4g ms", s*1e3)
-	case s >= 1e-6:
-		return fmt.Sprintf("%.4g µs", s*1e6)
-	default:
-		return fmt.Sprintf("%.4g ns", s*1e9)
 	}
+	value, prefix := humanize.ComputeSI(s)
+	return fmt.Sprintf("%.4g %ss", value, prefix)
 }
 
 // rowsError returns an error if rows went wrong, or none of them is ok. A kernel of the user must not time out either.
@@ -197,21 +187,38 @@ func rowsError(rows []record.Record) error {
 	return nil
 }
 
-// unavailableLine is a line that says of rows why they are unavailable.
-type unavailableLine struct {
-	variants []string
-	rows     int
-	reasons  []string
-}
-
 // printUnavailable writes how many of the rows are unavailable, and why. Variants of a family that
 // are unavailable for the same reason have one line together, any other variant has its own.
-func printUnavailable(out io.Writer, rows []record.Record) error {
-	all := map[string][]string{} // variants with rows, by family
+func printUnavailable(out io.Writer, rows []record.Record) {
+	type line struct {
+		variants, reasons []string
+		rows              int
+	}
+	all, sharing := map[string][]string{}, map[string][]string{} // variants by family; and by family and reason
+	common := func(r record.Record) string { return familyOf(r) + ": " + r.Note() }
 	for _, r := range rows {
 		all[familyOf(r)] = added(all[familyOf(r)], r.Variant)
+		sharing[common(r)] = added(sharing[common(r)], r.Variant)
 	}
-	for _, a := range unavailableLines(rows) {
+	var lines []*line // in the order of the rows
+	found := map[string]*line{}
+	for _, r := range rows {
+		if !unavailable(r) {
+			continue
+		}
+		key := r.Variant
+		if len(sharing[common(r)]) > 1 {
+			key = common(r)
+		}
+		if found[key] == nil {
+			found[key] = &line{}
+			lines = append(lines, found[key])
+		}
+		a := found[key]
+		a.rows++
+		a.variants, a.reasons = added(a.variants, r.Variant), added(a.reasons, r.Note())
+	}
+	for _, a := range lines {
 		name, first := strings.Join(a.variants, ", "), ""
 		family := gemm.Variant{Name: a.variants[0]}.Family()
 		if len(a.variants) > 1 && len(a.variants) == len(all[family]) {
@@ -220,38 +227,8 @@ func printUnavailable(out io.Writer, rows []record.Record) error {
 		if len(a.reasons) > 1 {
 			first = ", the first for this reason"
 		}
-		if _, err := fmt.Fprintf(out, "%s: %s unavailable%s: %s\n", name, counted(a.rows, "row"), first,
-			output.Line(a.reasons[0])); err != nil {
-			return err
-		}
+		fmt.Fprintf(out, "%s: %s unavailable%s: %s\n", name, counted(a.rows, "row"), first, output.Line(a.reasons[0]))
 	}
-	return nil
-}
-
-// unavailableLines returns the lines for those rows that are unavailable, in the order of the rows.
-func unavailableLines(rows []record.Record) []*unavailableLine {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r record.Record) bool { return !unavailable(r) })
-	common := func(r record.Record) string { return familyOf(r) + ": " + r.Note() }
-	sharing := map[string][]string{} // variants, by family and reason
-	for _, r := range rows {
-		sharing[common(r)] = added(sharing[common(r)], r.Variant)
-	}
-	var lines []*unavailableLine
-	found := map[string]*unavailableLine{}
-	for _, r := range rows {
-		key := r.Variant
-		if len(sharing[common(r)]) > 1 {
-			key = common(r)
-		}
-		if found[key] == nil {
-			found[key] = &unavailableLine{}
-			lines = append(lines, found[key])
-		}
-		a := found[key]
-		a.rows++
-		a.variants, a.reasons = added(a.variants, r.Variant), added(a.reasons, r.Note())
-	}
-	return lines
 }
 
 // unavailable reports whether the row cannot be measured here.

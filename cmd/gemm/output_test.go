@@ -61,20 +61,6 @@ func TestHostileNames(t *testing.T) {
 	fail(t, dir, statusFailed, shown+".csv: no such file", "multiply", "--a", name+".csv", "--b", name+".csv", "--out", "c.csv")
 }
 
-// TestTables: tables are made by package output, which escapes cells.
-func TestTables(t *testing.T) {
-	sources, err := filepath.Glob("*.go")
-	if err != nil || len(sources) < 20 {
-		t.Fatal(sources, err)
-	}
-	for _, source := range sources {
-		text := read(t, source)
-		if strings.Contains(text, "\"text/tab"+"writer\"") {
-			t.Errorf("%s imports text/tabwriter: use output.NewTable", source)
-		}
-	}
-}
-
 // TestTwoProcesses has two processes on one file of records. The second says which the first
 // is. When the first has been killed, another goes on where it was.
 func TestTwoProcesses(t *testing.T) {

@@ -270,7 +270,7 @@ func TestLinesOfProgress(t *testing.T) {
 		Problem: record.Problem{Type: "f64", Shape: gemm.Cube(8)}}, Status: record.OK}
 	p.Done(row, false)
 	if stderr.Len() > 0 {
-		t.Errorf("a line within %v: %q", p.every, stderr.String())
+		t.Errorf("a line within %v: %q", lineEvery, stderr.String())
 	}
 	p.last = p.last.Add(-lineEvery - time.Second)
 	row.N = 9

@@ -16,7 +16,7 @@ import (
 	"gemm/internal/cpu"
 )
 
-// TestPeers measures a little of the profile peers and renders it again.
+// TestPeers measures a little of the profile peers.
 func TestPeers(t *testing.T) {
 	dir := t.TempDir()
 	r := succeed(t, dir, "compare", "--profile", "peers", "--sizes", "7,64", "--type", "f64,gf256", "--time", "1ms",
@@ -33,11 +33,8 @@ func TestPeers(t *testing.T) {
 			t.Errorf("%s at %d: %s, ceiling %v, %s", row.Variant, row.N, row.Status, row.Ceiling, row.Reason)
 		}
 	}
-	page := read(t, filepath.Join(dir, "peers", "report.md"))
-	succeed(t, dir, "report", "--in", "peers/results.json", "--format", "md", "--out", "again")
-	again, err := os.ReadFile(filepath.Join(dir, "again", "report.md"))
-	if err != nil || string(again) != page || !strings.Contains(page, `<a id="peers"></a>`) {
-		t.Errorf("rendered again (%v) it differs, or it has no rows:\n%s", err, again)
+	if page := read(t, filepath.Join(dir, "peers", "report.md")); !strings.Contains(page, `<a id="peers"></a>`) {
+		t.Errorf("the report has no rows of peers:\n%s", page)
 	}
 }
 

@@ -198,7 +198,7 @@ func runCheck(c *cli.Context) error {
 	case name != "":
 		err = writeJSON(c, name, found)
 	case found.failed == 0 || len(found.Files) > 0:
-		err = printFiles(c.App.Writer, found)
+		printFiles(c.App.Writer, found)
 	}
 	if err != nil {
 		return err
@@ -229,7 +229,7 @@ func repairing(c *cli.Context, names []string) []string {
 }
 
 // printFiles writes the files that are not good as a table.
-func printFiles(out io.Writer, found checked) error {
+func printFiles(out io.Writer, found checked) {
 	w := output.NewTable(out)
 	bad, _ := found.bad()
 	if bad > 0 {
@@ -251,7 +251,7 @@ func printFiles(out io.Writer, found checked) error {
 		}
 	}
 	fmt.Fprintf(w, "good: %d of %s\n", len(found.Files)-bad, counted(len(found.Files), "file"))
-	return w.Flush()
+	_ = w.Flush()
 }
 
 func runRepair(c *cli.Context) error {

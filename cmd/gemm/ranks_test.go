@@ -592,26 +592,6 @@ func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Du
 	s.requireEnded()
 }
 
-// TestFaultsInATurn panics in one start of ranks after another.
-func TestFaultsInATurn(t *testing.T) {
-	s := newSession(t).withFaults()
-	r := s.run([]string{"GEMM_TEST_FAULT=lead"}, s.program, "mpi", "--np", "2", "--variants", "mpi/summa,mpi/cannon",
-		"--sizes", "16", "--time", "1ms", "--json", "r.json")
-	if r.status != 1 {
-		t.Errorf("status %d, %s", r.status, r.stderr)
-	}
-	failed := 0
-	for _, row := range records(t, filepath.Join(s.dir, "r.json")).Records {
-		if row.Status == record.Failed && strings.Contains(row.Reason.Text, "panicked: injected") {
-			failed++
-		}
-	}
-	if failed != 1 {
-		t.Errorf("%d rows have failed, want one: the fault is in the third product:\n%s", failed, r.stdout)
-	}
-	s.requireEnded()
-}
-
 // TestInterruptedRanks interrupts the driver, and mpirun.
 func TestInterruptedRanks(t *testing.T) {
 	for name, args := range map[string]func(s *session) []string{

@@ -47,15 +47,6 @@ func langFlag() cli.Flag {
 		"`LANGUAGE`: language of the report: "+strings.Join(chapters.Languages, ", "), chapters.Languages)
 }
 
-// language returns the value of --lang.
-func language(c *cli.Context) (string, error) {
-	lang := c.String("lang")
-	if !slices.Contains(chapters.Languages, lang) {
-		return "", usagef("--lang %q: must be %s", lang, strings.Join(chapters.Languages, " or "))
-	}
-	return lang, nil
-}
-
 func coverFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "cover",
 		Usage: "`FIELD=TEXT,...`: fields of the cover page of coursework: " + strings.Join(report.CoverFields(), ", ")}
@@ -68,9 +59,9 @@ func claimsFlag() cli.Flag {
 
 // reportOptions returns the options of a report from the flags.
 func reportOptions(c *cli.Context) (report.Options, error) {
-	lang, err := language(c)
-	if err != nil {
-		return report.Options{}, err
+	lang := c.String("lang")
+	if !slices.Contains(chapters.Languages, lang) {
+		return report.Options{}, usagef("--lang %q: must be %s", lang, strings.Join(chapters.Languages, " or "))
 	}
 	var fields []string
 	for _, given := range c.StringSlice("cover") {
@@ -160,23 +151,22 @@ func runReport(c *cli.Context) error {
 	if err != nil || c.String("trace") == stdoutName {
 		return err
 	}
-	return printPaths(c.App.Writer, paths)
+	printPaths(c.App.Writer, paths)
+	return nil
 }
 
 // printPaths prints the names of the files of a report, one per line. A folder of figures is one line.
-func printPaths(w io.Writer, paths []string) error {
-	var b, folders strings.Builder
+func printPaths(w io.Writer, paths []string) {
 	figures := map[string]int{}
 	for _, path := range paths {
 		folder := filepath.Dir(path)
 		if filepath.Base(folder) == "figures" {
 			figures[folder]++
 		} else {
-			fmt.Fprintln(&b, path)
+			fmt.Fprintln(w, path)
 		}
 	}
 	for _, folder := range slices.Sorted(maps.Keys(figures)) {
-		fmt.Fprintf(&folders, "%s: %d files\n", folder, figures[folder])
+		fmt.Fprintf(w, "%s: %d files\n", folder, figures[folder])
 	}
-	return writeAll(w, []byte(b.String()+folders.String()))
 }

@@ -10,7 +10,6 @@ import (
 
 	"gemm/cmd/gemm/cmdline"
 	"gemm/compare/record"
-	"gemm/gf256"
 	"gemm/internal/cpu"
 	"gemm/internal/output"
 	"gemm/shard"
@@ -90,19 +89,6 @@ func requireFlags(c *cli.Context, names ...string) error {
 	return nil
 }
 
-// checkCode returns an error unless there is a code with the numbers of shards of the flags.
-func checkCode(c *cli.Context) error {
-	if err := positive(c, "data", "parity"); err != nil {
-		return err
-	}
-	data, parity := c.Int("data"), c.Int("parity")
-	if data > gf256.MaxShards-parity {
-		return usagef("--data %d and --parity %d: at most %d shards in all are possible, one for each element of "+
-			"the field", data, parity, gf256.MaxShards)
-	}
-	return nil
-}
-
 func runEncode(c *cli.Context) error {
 	if err := requireFlags(c, "data", "parity", "in", "out"); err != nil {
 		return err
@@ -142,14 +128,11 @@ func runVerify(c *cli.Context) error {
 		return orInterrupted(c, err)
 	}
 	logAll(c, r.Warnings)
-	if name := c.String("json"); name != "" {
-		err = writeJSON(c, name, struct {
-			Schema int `json:"schema"`
-			*shard.Report
-		}{record.OutputSchema, r})
-	} else {
-		err = printShards(c.App.Writer, r)
+	type document struct {
+		Schema int `json:"schema"`
+		*shard.Report
 	}
+	err = writeResult(c, document{record.OutputSchema, r}, func(out io.Writer) { printShards(out, r) })
 	if err != nil {
 		return err
 	}
@@ -209,7 +192,7 @@ func runReconstruct(c *cli.Context) error {
 }
 
 // printShards writes the shards as a table.
-func printShards(out io.Writer, r *shard.Report) error {
+func printShards(out io.Writer, r *shard.Report) {
 	w := output.NewTable(out, "SHARD", "KIND", "STATE", "BYTES", "FILE", "NOTE")
 	for _, s := range r.Shards {
 		w.Row(s.Index, s.Kind, s.State, s.Bytes, s.File, s.Reason)
@@ -221,5 +204,5 @@ func printShards(out io.Writer, r *shard.Report) error {
 	case len(r.Good()) < r.Set.Data:
 		fmt.Fprintf(w, "every stripe has %d good blocks: all can be restored\n", r.Set.Data)
 	}
-	return w.Flush()
+	_ = w.Flush()
 }

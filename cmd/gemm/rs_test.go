@@ -46,6 +46,7 @@ func TestShards(t *testing.T) {
 			!strings.Contains(r.stderr, "4+2 "+matrix+" shards") || strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("encode: %q, %q", r.stdout, r.stderr)
 		}
+		fail(t, dir, 1, "000.shard: name another folder; --force replaces", encoding()...)
 		if r := succeed(t, dir, rs("verify", "--in", "shards")...); !strings.HasPrefix(r.stdout, "SHARD") ||
 			strings.Count(r.stdout, " good ") != 6 || r.stderr != "" {
 			t.Errorf("verify: %q, %q", r.stdout, r.stderr)
@@ -179,24 +180,6 @@ func TestShardsJSON(t *testing.T) {
 	fail(t, dir, 1, "file exists already", rs("verify", "--in", "shards", "--json", "file")...)
 }
 
-// TestShardsRefuse is given what testdata/refusals.txt cannot have: other kinds of files, and shards that exist.
-func TestShardsRefuse(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	archive(t, dir, 1000)
-	write(t, filepath.Join(dir, "empty"), "")
-	fail(t, dir, 1, "empty: is empty", encoding("--in", "empty")...)
-	fail(t, dir, 1, "is a folder", encoding("--in", ".")...)
-	fail(t, dir, 1, "not a regular file", encoding("--in", os.DevNull)...)
-	fail(t, dir, 1, "absent/shards: cannot be made: no such file", encoding("--out", "absent/shards")...)
-	if left := entries(t, dir); len(left) != 2 {
-		t.Errorf("refusals left %v", left)
-	}
-	succeed(t, dir, encoding()...)
-	fail(t, dir, 1, "000.shard: name another folder; --force replaces", encoding()...)
-	succeed(t, dir, encoding("--force")...)
-}
-
 // TestShardsInterrupted: Ctrl-C leaves nothing.
 func TestShardsInterrupted(t *testing.T) {
 	t.Parallel()
@@ -265,7 +248,6 @@ func TestShardsOnAFullDisk(t *testing.T) {
 	if left := entries(t, dir); !slices.Equal(left, []string{"file", "file.gemm-parity", "shards"}) {
 		t.Errorf("left are %v", left)
 	}
-
 }
 
 // TestProtectedFiles protects, damages, checks and repairs a file and a folder by command lines as people write them.

@@ -48,7 +48,15 @@ func runTune(c *cli.Context) error {
 		return err
 	}
 	file := c.String("json")
-	if err := checkTuned(c, file); err != nil {
+	if err := checkFile(c); err != nil {
+		return err
+	}
+	if file != "" && file != stdoutName {
+		if err := output.Writable(file, c.Bool("force")); err != nil {
+			return err
+		}
+	}
+	if err := settings.Writable(); err != nil {
 		return err
 	}
 	var found cuda.System
@@ -94,7 +102,7 @@ func runTune(c *cli.Context) error {
 		err = writeJSON(c, file, result)
 	}
 	if file != stdoutName {
-		err = errors.Join(err, printTuned(c.App.Writer, result))
+		printTuned(c.App.Writer, result)
 	}
 	return errors.Join(failed, err)
 }
@@ -119,19 +127,6 @@ func tuneOptions(c *cli.Context) (tune.Options, error) {
 	return tune.Options{Families: families, Time: limit, Revision: builtAs().Version}, nil
 }
 
-// checkTuned returns an error unless the files can be written that tuning writes in the end.
-func checkTuned(c *cli.Context, file string) error {
-	if err := checkFile(c); err != nil {
-		return err
-	}
-	if file != "" && file != stdoutName {
-		if err := output.Writable(file, c.Bool("force")); err != nil {
-			return err
-		}
-	}
-	return settings.Writable()
-}
-
 // tunedDevice returns the GPU with what tuning it needs.
 func tunedDevice(c *cli.Context, p *progress, gpu cuda.GPU, records *record.Store) *tune.Device {
 	return &tune.Device{
@@ -146,33 +141,26 @@ func tunedDevice(c *cli.Context, p *progress, gpu cuda.GPU, records *record.Stor
 }
 
 // printTuned writes what was tried, what was chosen, and where it is.
-func printTuned(out io.Writer, r *tune.Result) error {
+func printTuned(out io.Writer, r *tune.Result) {
 	if r.CUDA != nil {
-		if err := printSearches(out, r.CUDA); err != nil {
-			return err
-		}
+		printSearches(out, r.CUDA)
 	}
 	if len(r.Chosen) > 0 {
 		if r.CUDA != nil {
 			fmt.Fprintln(out)
 		}
-		if err := printTrials(out, r); err != nil {
-			return err
-		}
+		printTrials(out, r)
 	}
-	_, err := fmt.Fprintf(out, "\nThe settings are in %s\n", r.File)
-	return err
+	fmt.Fprintf(out, "\nThe settings are in %s\n", r.File)
 }
 
 // printTrials writes what was tried and chosen on the processor.
-func printTrials(out io.Writer, r *tune.Result) error {
+func printTrials(out io.Writer, r *tune.Result) {
 	w := output.NewTable(out, "TYPE", "SETTING", "SHAPE", "TRIED", "AGAINST", "PAIRS", "RATIO", "95% INTERVAL")
 	for _, t := range r.Trials {
 		w.Row(t.Type, t.Setting, t.Shape, t.Candidate, t.Incumbent, t.Pairs, number("%.3f", t.Ratio), interval(t.CI))
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	_ = w.Flush()
 	fmt.Fprintln(out)
 	w.Row("TYPE", "KERNEL", "SETTING", "DEFAULT", "CHOSEN", "GAIN", "95% INTERVAL", "NOTE")
 	for _, c := range r.Chosen {
@@ -182,7 +170,7 @@ func printTrials(out io.Writer, r *tune.Result) error {
 		}
 		w.Row(c.Type, c.Kernel, c.Setting, c.Default, c.Chosen, gained, within, c.Note)
 	}
-	return w.Flush()
+	_ = w.Flush()
 }
 
 // interval formats the ends of an interval.
@@ -205,11 +193,10 @@ func searched(c tune.GPUChoice) string {
 }
 
 // printSearches writes what became of each rung and class.
-func printSearches(out io.Writer, g *tune.GPUResult) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", g.GPU)
-	w := output.NewTable(&b, "RUNG", "TYPE", "CLASS", "SHAPE", "DEFAULT", "BEST OTHER", "GAIN", "OVER CUBLAS", "GFLOP/S",
-		"TRIED", "OUTCOME")
+func printSearches(out io.Writer, g *tune.GPUResult) {
+	fmt.Fprintf(out, "%s\n\n", g.GPU)
+	w := output.NewTable(out, "RUNG", "TYPE", "CLASS", "SHAPE", "DEFAULT", "BEST OTHER", "GAIN", "OVER CUBLAS",
+		"GFLOP/S", "TRIED", "OUTCOME")
 	wrong := 0
 	for _, t := range g.Trials {
 		if t.Status != record.OK {
@@ -227,12 +214,12 @@ func printSearches(out io.Writer, g *tune.GPUResult) error {
 		w.Row(c.Rung, c.Type, c.Class, c.Shape, c.Default, c.Best, number("%.3f", c.Gain), number("%.3f", c.Library),
 			number("%.0f", c.Gflops), fmt.Sprintf("%d of %d", c.Tried, c.Of), outcome)
 	}
-	_ = w.Flush() // to a strings.Builder, which takes all
+	_ = w.Flush()
 	if wrong > 0 {
-		fmt.Fprintf(&b, "\n%d candidates failed or were wrong, and are out: --json says why\n", wrong)
+		fmt.Fprintf(out, "\n%d candidates failed or were wrong, and are out: --json says why\n", wrong)
 	}
 	if g.Left > 0 {
-		fmt.Fprintf(&b, "\nThere was no time for %d more classes of rungs, which stay as they were: raise --time\n", g.Left)
+		fmt.Fprintf(out, "\nThere was no time for %d more classes of rungs, which stay as they were: raise --time\n",
+			g.Left)
 	}
-	return writeAll(out, []byte(b.String()))
 }

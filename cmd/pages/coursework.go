@@ -1,9 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"path"
-
-	"go.yaml.in/yaml/v3"
 
 	"gemm/compare/report/page"
 )
@@ -26,34 +25,22 @@ type place struct {
 type entry struct {
 	What, Shows                        map[string]string
 	At, Files, Drawings, Figures, Rows []string
+	Waits                              []string // rows that docs/full has not measured yet
 	Equations                          []int
-}
-
-func readCoursework() (c coursework, err error) {
-	err = yaml.Unmarshal([]byte(text("coursework.yaml")), &c)
-	return c, err
 }
 
 // target returns what a link to the place with a key leads to.
 func (c coursework) target(key, lang string) string {
 	to := c.Places[key].To
-	switch {
-	case to[lang] != "":
-		return to[lang]
-	case to["en"] != "":
-		return to["en"]
-	case lang == "en":
-		return "docs/full/report.md#" + key
-	}
-	return "docs/full/report." + lang + ".md#" + key
+	return cmp.Or(to[lang], to["en"], fileIn("docs/full/report", lang, ".md")+"#"+key)
 }
 
-// drawingFile returns the file of a drawing.
-func drawingFile(name, lang string) string {
+// fileIn returns the file of a document or a drawing in a language.
+func fileIn(name, lang, ext string) string {
 	if lang != "en" {
 		name += "." + lang
 	}
-	return "docs/drawings/" + name + ".svg"
+	return name + ext
 }
 
 // here links all that the repository has of an entry.
@@ -63,10 +50,14 @@ func (c coursework) here(e entry, lang string) page.Text {
 		links = append(links, page.Link(c.Places[key].Label[lang], c.target(key, lang)))
 	}
 	for _, name := range e.Drawings {
-		links = append(links, page.Link(name+".svg", drawingFile(name, lang)))
+		links = append(links, page.Link(name+".svg", fileIn("docs/drawings/"+name, lang, ".svg")))
 	}
 	for _, file := range e.Files {
 		links = append(links, page.Link(path.Base(file), file))
+	}
+	for _, row := range e.Waits {
+		waits := map[string]page.Text{"en": "not measured yet: ", "zh": "尚未测量："}[lang]
+		links = append(links, waits+page.Code(row))
 	}
 	return page.Join(links, "<br>")
 }

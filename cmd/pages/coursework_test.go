@@ -12,7 +12,8 @@ import (
 	"gemm/gemmtest"
 )
 
-// is reports whether a row was timed, and is the entry's: a variant, a type, and an experiment or values that it ran with.
+// is reports whether a row was timed, and is the entry's: a variant, a type, and an experiment or values that it ran
+// with.
 func is(r record.Record, entry string) bool {
 	fields := strings.Fields(entry)
 	ok := r.Speed() && r.Variant == fields[0] && r.Type == fields[1]
@@ -49,8 +50,7 @@ func TestCoursework(t *testing.T) {
 			}
 		}
 	}
-	c, err := readCoursework()
-	gemmtest.Must(t, err)
+	c := decoded[coursework]("coursework.yaml")
 	used := map[string]bool{}
 	for _, source := range c.Sources {
 		for _, e := range source.Entries {
@@ -80,9 +80,10 @@ func TestCoursework(t *testing.T) {
 					}
 				}
 			}
-			for _, row := range e.Rows {
-				if !slices.ContainsFunc(rows, func(r record.Record) bool { return is(r, row) }) {
-					fault("no record of docs/full has a row of %s", row)
+			for _, row := range append(e.Rows, e.Waits...) {
+				waits := slices.Contains(e.Waits, row)
+				if slices.ContainsFunc(rows, func(r record.Record) bool { return is(r, row) }) == waits {
+					fault("a record of docs/full has a row of %s: %v", row, waits)
 				}
 			}
 		}

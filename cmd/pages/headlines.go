@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"gonum.org/v1/gonum/stat"
 
 	"gemm"
 	"gemm/compare/record"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/page"
 	"gemm/internal/sample"
 )
@@ -45,11 +45,7 @@ type cells struct {
 
 // headlines returns the rows of docs/performance.md, or the few of the READMEs.
 func headlines(brief bool) []headline {
-	var all []headline
-	if err := yaml.Unmarshal([]byte(text("headlines.yaml")), &all); err != nil {
-		panic(err)
-	}
-	return slices.DeleteFunc(all, func(h headline) bool { return brief && !h.Brief })
+	return slices.DeleteFunc(decoded[[]headline]("headlines.yaml"), func(h headline) bool { return brief && !h.Brief })
 }
 
 // headlines returns the rows of a table in a language.
@@ -89,18 +85,18 @@ func (h headline) matches(doc record.Document, r record.Record, c contender) boo
 }
 
 // kernel returns the fastest GPU kernel for use in the arithmetic of the headline.
-func (h headline) kernel(doc record.Document, shape gemm.Shape) (name string) {
-	best := math.Inf(1)
-	for _, r := range doc.Records {
+func (h headline) kernel(doc record.Document, shape gemm.Shape) string {
+	r, _ := analysis.MinBy(doc.Records, func(r record.Record) float64 {
 		forUse := func(v record.Variant) bool {
 			return v.Name == r.Variant && v.Role == gemm.Production && v.Location == gemm.OnGPU
 		}
 		if r.Compute == h.Compute && r.Shape == shape && slices.ContainsFunc(doc.Variants, forUse) &&
-			h.matches(doc, r, contender{Variant: r.Variant, Type: h.Type}) && float64(r.Median) < best {
-			name, best = r.Variant, float64(r.Median)
+			h.matches(doc, r, contender{Variant: r.Variant, Type: h.Type}) {
+			return float64(r.Median)
 		}
-	}
-	return name
+		return math.NaN()
+	})
+	return r.Variant
 }
 
 // cells computes the row from its record.
@@ -124,11 +120,10 @@ func (h headline) cells(doc record.Document, lang string) (cells, error) {
 		}
 		for i, o := range h.Others {
 			o.Type, o.Threads = cmp.Or(o.Type, h.Type), cmp.Or(o.Threads, h.Threads)
-			at := slices.IndexFunc(doc.Records, func(peer record.Record) bool {
+			if peer, ok := analysis.Find(doc.Records, func(peer record.Record) bool {
 				return peer.Shape == r.Shape && peer.Turn == r.Turn && peer.Host == r.Host && h.matches(doc, peer, o)
-			})
-			if at >= 0 {
-				ratios[i] = append(ratios[i], float64(doc.Records[at].Median)/float64(r.Median))
+			}); ok {
+				ratios[i] = append(ratios[i], float64(peer.Median)/float64(r.Median))
 			}
 		}
 	}
@@ -193,20 +188,12 @@ func share(r record.Record) string {
 
 // where names the hardware and the day of a row.
 func where(doc record.Document, r record.Record) (hardware, day string) {
-	for _, h := range doc.Hosts {
-		if h.ID == r.Host {
-			hardware = processor(h)
-			if strings.HasPrefix(r.Variant, "cuda/") && len(h.GPUs) > 0 {
-				hardware = h.GPUs[0]
-			}
-		}
+	h, _ := analysis.Find(doc.Hosts, func(h record.Host) bool { return h.ID == r.Host })
+	run, _ := analysis.Find(doc.Runs, func(run record.RunInfo) bool { return run.ID == r.Run })
+	if strings.HasPrefix(r.Variant, "cuda/") && len(h.GPUs) > 0 {
+		return h.GPUs[0], dayOf(run)
 	}
-	for _, run := range doc.Runs {
-		if run.ID == r.Run {
-			day = dayOf(run)
-		}
-	}
-	return hardware, day
+	return processor(h), dayOf(run)
 }
 
 // processor names the processor of a host and its instruction set.

@@ -22,6 +22,8 @@ import (
 	"regexp"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"gemm/cmd/catalog"
 	"gemm/cmd/drawing"
 	"gemm/compare/record"
@@ -77,6 +79,14 @@ func text(name string) string {
 		panic(err)
 	}
 	return string(data)
+}
+
+// decoded returns the values in a text.
+func decoded[T any](name string) (values T) {
+	if err := yaml.Unmarshal([]byte(text(name)), &values); err != nil {
+		panic(fmt.Sprint(name, ": ", err))
+	}
+	return values
 }
 
 // recordIn matches a record of a command and of a template.

@@ -78,28 +78,17 @@ func TestRecordsWantAPage(t *testing.T) {
 	}
 }
 
-// TestFullHasEveryChapter looks for the chapters of gemm report in both pages of docs/full.
-func TestFullHasEveryChapter(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, "compare", "report", "chapters", "en", "*.md"))
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%d chapters, %v", len(files), err)
-	}
-	for _, file := range files {
-		name := chapters.Name(file)
-		for _, page := range []string{"pages/full.md", "pages/full.zh.md"} {
-			if name != "parts" && name != "appendix" && !strings.Contains(text(page), ` "`+name+`" `) {
-				t.Errorf("%s has no chapter %s", page, name)
-			}
-		}
-	}
-}
-
 // algorithm matches the title of an algorithm in Markdown.
 var algorithm = regexp.MustCompile(`(?m)^\*\*(?:Algorithm|算法) \d+\.?\*\* .([\w/-]+)`)
 
-// TestFullIsShort counts the words of docs/full, and looks for a timed row of each algorithm in it.
-func TestFullIsShort(t *testing.T) {
+// TestFull counts the words of docs/full, and looks for the chapters of gemm report in it, and for a timed row of each
+// algorithm.
+func TestFull(t *testing.T) {
 	const most = 15000
+	chapterFiles, err := filepath.Glob(filepath.Join(root, "compare", "report", "chapters", "en", "*.md"))
+	if err != nil || len(chapterFiles) < 10 {
+		t.Fatalf("%d chapters, %v", len(chapterFiles), err)
+	}
 	in := results{root, map[string]*committed{}}
 	for _, d := range documents() {
 		if path.Dir(d.file) != "docs/full" {
@@ -111,6 +100,12 @@ func TestFullIsShort(t *testing.T) {
 		gemmtest.Must(t, err)
 		if words := len(strings.Fields(string(made))); words > most {
 			t.Errorf("%s has %d words, more than %d", d.file, words, most)
+		}
+		for _, file := range chapterFiles {
+			name := chapters.Name(file)
+			if name != "parts" && name != "appendix" && !strings.Contains(text(d.template), ` "`+name+`" `) {
+				t.Errorf("%s has no chapter %s", d.template, name)
+			}
 		}
 		printed := algorithm.FindAllStringSubmatch(string(made), -1)
 		for _, m := range printed {
@@ -127,14 +122,9 @@ func TestFullIsShort(t *testing.T) {
 // TestHeadlines computes a row from two timed rows, and finds fault with a record without it.
 func TestHeadlines(t *testing.T) {
 	row := func(variant, turn string, n int, median float64) record.Record {
-		return record.Record{
-			Key: record.Key{
-				Host: "h", Experiment: record.MainLadder, Variant: variant,
-				Problem: record.Problem{Type: "f64", Op: "nn", Shape: gemm.Cube(n)},
-			},
-			Run: "r", Threads: 1, Status: record.OK, Turn: turn, Median: record.Number(median), Gflops: 50,
-			Rate: 50, PercentPeak: 90,
-		}
+		r := timed("r", n, 0, median)
+		r.Variant, r.Turn, r.Gflops, r.PercentPeak = variant, turn, 50, 90
+		return r
 	}
 	doc := record.Document{
 		Hosts: []record.Host{{ID: "h", CPU: "Some(R) Processor", ISA: "avx2"}},
@@ -205,8 +195,9 @@ func TestSGEMM(t *testing.T) {
 		s, err := gemm.ParseShape(shape)
 		gemmtest.Must(t, err)
 		for i, label := range append(strings.Split(header, ",")[1:], "f32(tuned)") {
-			r.Measurements = append(r.Measurements, record.Measurement{Name: "sgemm", Samples: []float64{float64(i+1) / 1000},
-				Params: gemm.Params{"label": label, "by": "kernel", "m": s.M, "n": s.N, "k": s.K}})
+			r.Measurements = append(r.Measurements, record.Measurement{Name: "sgemm",
+				Samples: []float64{float64(i+1) / 1000},
+				Params:  gemm.Params{"label": label, "by": "kernel", "m": s.M, "n": s.N, "k": s.K}})
 		}
 	}
 	all, err := r.SGEMM()

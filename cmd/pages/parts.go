@@ -43,10 +43,7 @@ func (in results) part(d document) (*page.Page, error) {
 	if err := tables.Read([]byte(text("tables.yaml"))); err != nil {
 		return nil, err
 	}
-	course, err := readCoursework()
-	if err != nil {
-		return nil, err
-	}
+	course := decoded[coursework]("coursework.yaml")
 	funcs := chapters.Funcs(d.lang)
 	for name, f := range map[string]any{
 		"record":    in.committed,

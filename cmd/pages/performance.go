@@ -14,6 +14,7 @@ import (
 
 	"gemm"
 	"gemm/compare/record"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/page"
 )
 
@@ -58,46 +59,43 @@ func (r *committed) Ratios(threads int, products string) (table ratios, err erro
 	if threads > 1 {
 		own = "parallel/packed"
 	}
+	var all []record.Record
 	for _, text := range strings.Fields(products) {
-		batch, shape := 0, text
-		if before, after, found := strings.Cut(text, "*"); found {
-			if batch, err = strconv.Atoi(before); err != nil {
+		p := record.Record{Threads: threads, Key: record.Key{Problem: record.Problem{Op: "nn"}}}
+		if batch, shape, found := strings.Cut(text, "*"); found {
+			if p.Batch, err = strconv.Atoi(batch); err != nil {
 				return table, err
 			}
-			shape = after
+			text = shape
 		}
-		p := record.Record{Threads: threads, Key: record.Key{Problem: record.Problem{Op: "nn", Batch: batch}}}
-		if p.Shape, err = gemm.ParseShape(shape); err != nil {
+		if p.Shape, err = gemm.ParseShape(text); err != nil {
 			return table, err
 		}
-		row := compared{nameOf(p), map[string][]float64{}}
-		for _, p.Type = range []string{"f64", "f32"} {
-			ours := r.medians(own, p)
-			for _, library := range libraries {
-				theirs := r.medians(library.Variant, p)
-				for _, run := range r.Runs {
-					if name := library.Name + " " + p.Type; ours[run.ID] > 0 && theirs[run.ID] > 0 {
-						row.over[name] = append(row.over[name], theirs[run.ID]/ours[run.ID])
-					}
-				}
-			}
-		}
-		table.Rows = append(table.Rows, row)
+		all = append(all, p)
+		table.Rows = append(table.Rows, compared{nameOf(p), map[string][]float64{}})
 	}
 	means := compared{"geometric mean", map[string][]float64{}}
 	for _, typ := range []string{"f64", "f32"} {
 		for _, library := range libraries {
 			name := library.Name + " " + typ
 			var medians []float64
-			for _, row := range table.Rows {
-				if list := row.over[name]; len(list) > 0 {
-					medians = append(medians, median(list))
+			for i, p := range all {
+				p.Type = typ
+				ours, theirs := r.medians(own, p), r.medians(library.Variant, p)
+				over := table.Rows[i].over
+				for _, run := range r.Runs {
+					if ours[run.ID] > 0 && theirs[run.ID] > 0 {
+						over[name] = append(over[name], theirs[run.ID]/ours[run.ID])
+					}
+				}
+				if over[name] != nil {
+					medians = append(medians, median(over[name]))
 				}
 			}
-			if len(medians) > 0 {
+			if medians != nil {
 				table.Libraries = append(table.Libraries, name)
 			}
-			if len(medians) == len(table.Rows) {
+			if len(medians) == len(all) {
 				means.over[name] = []float64{mean(medians)}
 			}
 		}
@@ -148,14 +146,10 @@ func (r *committed) Batches() (pairs []pair) {
 	for _, row := range r.Records {
 		key := row.Key
 		key.Variant = "cuda/cublas"
-		if row.Key == key || !row.Speed() {
-			continue
+		other, ok := analysis.Find(r.Records, func(o record.Record) bool { return o.Key == key && o.Speed() })
+		if ok && row.Key != key && row.Speed() {
+			pairs = append(pairs, pair{nameOf(row), float64(row.Median), float64(other.Median)})
 		}
-		i := slices.IndexFunc(r.Records, func(other record.Record) bool { return other.Key == key && other.Speed() })
-		if i < 0 {
-			continue
-		}
-		pairs = append(pairs, pair{nameOf(row), float64(row.Median), float64(r.Records[i].Median)})
 	}
 	return pairs
 }

@@ -3,11 +3,11 @@ package main
 import (
 	"encoding/csv"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"gemm/compare/record"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/page"
 )
 
@@ -36,9 +36,9 @@ func (r *committed) SGEMM() ([]sgemm, error) {
 				return nil, err
 			}
 		}
-		mine := slices.DeleteFunc(slices.Clone(r.Measurements), func(m record.Measurement) bool {
+		mine := analysis.Pick(r.Measurements, func(m record.Measurement) bool {
 			p := m.Params
-			return m.Name != "sgemm" || fmt.Sprintf("%vx%vx%v", p["m"], p["n"], p["k"]) != line[0]
+			return m.Name == "sgemm" && fmt.Sprintf("%vx%vx%v", p["m"], p["n"], p["k"]) == line[0]
 		})
 		of := sgemm{Shape: page.Text(strings.ReplaceAll(line[0], "x", "×"))}
 		for _, m := range mine {

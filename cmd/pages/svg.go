@@ -3,12 +3,39 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"gemm/cmd/drawing"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/chart"
 )
+
+// renderDrawings writes the speed of shards, and the drawings of package drawing in every language.
+func (in results) renderDrawings() error {
+	speed, err := in.shardSpeed()
+	if err != nil {
+		return fmt.Errorf("docs/drawings: %w", err)
+	}
+	all := []chart.Drawing{speed}
+	for _, name := range drawing.Names() {
+		for _, lang := range chapters.Languages {
+			d, err := drawing.Of(name, lang)
+			if err != nil {
+				return err
+			}
+			all = append(all, d)
+		}
+	}
+	for _, d := range all {
+		if err := writeFigure(filepath.Join(in.root, "docs", "drawings", d.ID+".svg"), d); err != nil {
+			return fmt.Errorf("docs/drawings: %w", err)
+		}
+	}
+	return nil
+}
 
 // writeFigure writes one figure on white, since its letters are dark and a page may be too.
 func writeFigure(name string, d chart.Drawing) error {
@@ -69,9 +96,6 @@ func joined(svg string) string {
 }
 
 func tenth(number string) string {
-	x, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return number
-	}
+	x, _ := strconv.ParseFloat(number, 64)
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
 }

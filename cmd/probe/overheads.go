@@ -46,7 +46,7 @@ func overheads(cases []plan.Case) []run.Probe {
 // A turn is a group of candidates that do the same work and are interleaved.
 type turn struct {
 	candidates []candidate
-	measured   bool
+	once       sync.Once // measures
 }
 
 // candidate is one way to do something.
@@ -184,26 +184,18 @@ func (t *turn) probes(name string) []run.Probe {
 		c := &t.candidates[i]
 		out = append(out, run.Probe{Name: name, Params: c.params, Unit: "ns",
 			Samples: func(ctx context.Context) ([]float64, error) {
-				if !t.measured {
-					t.measure(ctx)
-					t.measured = true
+				t.once.Do(func() { t.measure(ctx) })
+				if c.err != nil {
+					return nil, c.err
 				}
-				return c.samples()
+				var samples []float64 // of a unit
+				for _, seconds := range c.sampler.Seconds {
+					samples = append(samples, 1e9*seconds/float64(c.units))
+				}
+				return samples, nil
 			}})
 	}
 	return out
-}
-
-// samples returns the nanoseconds of a unit, or why there are none.
-func (c *candidate) samples() ([]float64, error) {
-	if c.err != nil {
-		return nil, c.err
-	}
-	var out []float64
-	for _, seconds := range c.sampler.Seconds {
-		out = append(out, 1e9*seconds/float64(c.units))
-	}
-	return out, nil
 }
 
 // Of each candidate rounds × reps samples are taken at least, and for rounds × burst unless the median is known before.

@@ -180,9 +180,6 @@ func (b *bench) program(processors int, name string, words ...string) func(conte
 	}
 }
 
-// copyBytes is read and written at once.
-const copyBytes = 1 << 20
-
 // copy does what no encoder can do without: it reads the file and writes as many bytes as the shards have, into a file
 // for each, with a goroutine for each.
 func (b *bench) copy(c shards) error {
@@ -201,9 +198,8 @@ func (b *bench) copy(c shards) error {
 				failures[i] = err
 				return
 			}
-			p := make([]byte, copyBytes)
 			part := io.NewSectionReader(in, int64(i%c.data)*payload, payload)
-			_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{part}, p)
+			_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{part}, make([]byte, 1<<20))
 			failures[i] = errors.Join(err, out.Close())
 		})
 	}

@@ -107,33 +107,16 @@ func confirmCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Tim
 	if err != nil {
 		return err
 	}
-	with := func(cutoff int) (func(ctx context.Context) error, error) {
+	var with [2]func(ctx context.Context) error
+	for i, cutoff := range []int{t.cutoff, best} {
 		m, err := gemm.New[T](strassen, gemm.Params{"cutoff": cutoff})
-		return w.by(m), err
+		if err != nil {
+			return err
+		}
+		with[i] = w.by(m)
 	}
-	incumbent, err := with(t.cutoff)
-	if err != nil {
-		return err
-	}
-	candidate, err := with(best)
-	if err != nil {
-		return err
-	}
-	g, err := try(ctx, t, confirming.before(until), w,
-		Trial{Setting: "cutoff", Candidate: fmt.Sprint(best), Incumbent: c.Default}, incumbent, candidate)
-	if err != nil {
-		return err
-	}
-	if g.faster() {
-		c.Chosen, c.Gain, c.Note = fmt.Sprint(best), &g, fmt.Sprintf("at %d; %s", n, note)
-		v := values[T](t)
-		v.Cutoff = best
-		keep[T](t, v)
-	} else {
-		c.Note = fmt.Sprintf("%d was found, but is not faster at %d", best, n)
-	}
-	recordChoice[T](t, c)
-	return nil
+	return confirm(ctx, t, until, c, w, fmt.Sprint(best), with[0], with[1],
+		func(v *tuned.Values) { v.Cutoff = best })
 }
 
 // point is the measured effect of one level of Strassen's algorithm at one size: the time of the

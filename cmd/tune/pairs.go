@@ -212,22 +212,3 @@ func descend(start block.Blocking, axes []axis,
 	}
 	return best, nil
 }
-
-// crossing returns the first of n steps for which holds is true, or n, by bisection. If holds is true for a step, it
-// must be true for all later ones.
-func crossing(n int, holds func(i int) (bool, error)) (int, error) {
-	lo, hi := 0, n
-	for lo < hi {
-		mid := (lo + hi) / 2
-		ok, err := holds(mid)
-		if err != nil {
-			return n, err
-		}
-		if ok {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo, nil
-}

@@ -70,21 +70,6 @@ func TestDescend(t *testing.T) {
 	}
 }
 
-func TestCrossing(t *testing.T) {
-	for n := range 8 {
-		for first := range n + 1 {
-			calls := 0
-			got, err := crossing(n, func(i int) (bool, error) { calls++; return i >= first, nil })
-			if err != nil || got != first || calls > 4 {
-				t.Errorf("the first of %d that holds is %d: found %d in %d calls, %v", n, first, got, calls, err)
-			}
-		}
-	}
-	if _, err := crossing(5, func(int) (bool, error) { return true, errTime }); !errors.Is(err, errTime) {
-		t.Errorf("an error is lost: %v", err)
-	}
-}
-
 func TestBreakEven(t *testing.T) {
 	at := func(alpha, gamma float64, n int) point { return point{n, alpha + gamma/float64(n)} }
 	for _, want := range []float64{300, 1500, 3000} {

@@ -59,7 +59,7 @@ func (s *gpuSearch) tasks() (tasks []GPUTask, users int) {
 	if err != nil {
 		return nil, 0
 	}
-	var of []GPUTask
+	var classes []cuda.Class
 	for _, typ := range []string{"f32", "f64", "f16", "bf16", "gf256"} {
 		for _, r := range cuda.Ladder(typ) {
 			if len(r.Candidates(capability)) < 2 {
@@ -67,14 +67,15 @@ func (s *gpuSearch) tasks() (tasks []GPUTask, users int) {
 			}
 			for _, class := range r.Classes(s.gpu) {
 				shape := class.Shape(s.gpu)
-				of = append(of, GPUTask{Type: typ, Rung: r.Name, Class: class, Shape: shape.String(), rung: r, shape: shape})
+				tasks = append(tasks,
+					GPUTask{Type: typ, Rung: r.Name, Class: class, Shape: shape.String(), rung: r, shape: shape})
+				if !slices.Contains(classes, class) {
+					classes = append(classes, class)
+				}
+				if r.Role == gemm.Production {
+					users++
+				}
 			}
-		}
-	}
-	var classes []cuda.Class
-	for _, t := range of {
-		if !slices.Contains(classes, t.Class) {
-			classes = append(classes, t.Class)
 		}
 	}
 	order := func(t GPUTask) int {
@@ -84,12 +85,8 @@ func (s *gpuSearch) tasks() (tasks []GPUTask, users int) {
 		}
 		return n
 	}
-	slices.SortStableFunc(of, func(a, b GPUTask) int { return cmp.Compare(order(a), order(b)) })
-	users = slices.IndexFunc(of, func(t GPUTask) bool { return t.rung.Role != gemm.Production })
-	if users < 0 {
-		users = len(of)
-	}
-	return of, users
+	slices.SortStableFunc(tasks, func(a, b GPUTask) int { return cmp.Compare(order(a), order(b)) })
+	return tasks, users
 }
 
 // run searches task after task until the time is over.
@@ -118,12 +115,6 @@ func (s *gpuSearch) run(ctx context.Context) error {
 	return nil
 }
 
-// measured is a setting with its outcome of the last round.
-type measured struct {
-	GPUSetting
-	ratio float64
-}
-
 // search finds the best setting for a task by successive halving: all candidates with few samples, the best ones with
 // more samples, and the best of those with many, together with the default and cuBLAS.
 func (s *gpuSearch) search(ctx context.Context, t GPUTask, d time.Duration) error {
@@ -146,21 +137,14 @@ func (s *gpuSearch) search(ctx context.Context, t GPUTask, d time.Duration) erro
 			best = more
 		}
 		key := t.Type + "/" + t.Rung
-		s.good[key] = slices.Concat(s.good[key], settingsOf(best[:min(secondRoundSize, len(best))]))
+		s.good[key] = append(s.good[key], best[:min(secondRoundSize, len(best))]...)
 	}
-	doc, err := s.last(ctx, &c, settingsOf(best[:min(finalists, len(best))]))
+	doc, err := s.last(ctx, &c, best[:min(finalists, len(best))])
 	if err != nil {
 		return err
 	}
 	s.Chosen = append(s.Chosen, c)
 	return s.decide(c, doc)
-}
-
-func settingsOf(all []measured) (out []GPUSetting) {
-	for _, m := range all {
-		out = append(out, m.GPUSetting)
-	}
-	return out
 }
 
 // candidates returns the settings to try for a task, in this order: the rung's default list, the settings that are
@@ -182,25 +166,16 @@ func (s *gpuSearch) candidates(t GPUTask) []GPUSetting {
 	for i, c := range rest {
 		_, place[c] = math.Modf(float64(i) * math.Phi)
 	}
-	good := func(c GPUSetting) bool {
-		return slices.ContainsFunc(s.good[t.Type+"/"+t.Rung],
-			func(g GPUSetting) bool { return g.Tile == c.Tile && g.Stages == c.Stages })
+	for _, g := range s.good[t.Type+"/"+t.Rung] {
+		place[GPUSetting{Tile: g.Tile, Stages: g.Stages}] = -1
 	}
-	slices.SortFunc(rest, func(a, b GPUSetting) int {
-		if goodA, goodB := good(a), good(b); goodA != goodB {
-			if goodA {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(place[a], place[b])
-	})
+	slices.SortStableFunc(rest, func(a, b GPUSetting) int { return cmp.Compare(place[a], place[b]) })
 	return append(own, rest...)
 }
 
 // neighbours returns the settings, the first of them also with other numbers of parts of k.
-func (s *gpuSearch) neighbours(t GPUTask, of []measured) []GPUSetting {
-	out := settingsOf(of)
+func (s *gpuSearch) neighbours(t GPUTask, of []GPUSetting) []GPUSetting {
+	out := slices.Clone(of)
 	for _, e := range of[:min(finalists, len(of))] {
 		tile, err := t.rung.ParseTile(e.Tile)
 		if err != nil || e.Split == 0 {
@@ -208,7 +183,7 @@ func (s *gpuSearch) neighbours(t GPUTask, of []measured) []GPUSetting {
 		}
 		parts := t.rung.Parts(tile, s.gpu, t.shape)
 		for _, n := range []int{1, e.Split / 2, e.Split - 1, e.Split + 1, 2 * e.Split} {
-			with := e.GPUSetting
+			with := e
 			with.Split = n
 			if slices.Contains(parts, n) && !slices.Contains(out, with) {
 				out = append(out, with)
@@ -221,7 +196,8 @@ func (s *gpuSearch) neighbours(t GPUTask, of []measured) []GPUSetting {
 // round measures settings, interleaved with the default, until the time is over. It returns the settings
 // other than the default, the fastest first, and how many were measured.
 func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUSetting, b plan.Budget,
-	until time.Time) (best []measured, tried int, err error) {
+	until time.Time) (best []GPUSetting, tried int, err error) {
+	ratios := map[GPUSetting]record.Number{}
 	var took time.Duration // time of a turn
 	for turn := range slices.Chunk(from, turnOthers) {
 		begin := s.now()
@@ -240,12 +216,13 @@ func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUS
 			return nil, tried, nil
 		}
 		for _, r := range rows[1:] {
-			if ratio := ratioOf(base, r); ratio.Known() && resolvedSetting(r) != resolvedSetting(base) {
-				best = append(best, measured{resolvedSetting(r), float64(ratio)})
+			setting, ratio := resolvedSetting(r), ratioOf(base, r)
+			if ratio.Known() && setting != resolvedSetting(base) {
+				best, ratios[setting] = append(best, setting), ratio
 			}
 		}
 	}
-	slices.SortStableFunc(best, func(a, b measured) int { return cmp.Compare(b.ratio, a.ratio) })
+	slices.SortStableFunc(best, func(a, b GPUSetting) int { return cmp.Compare(ratios[b], ratios[a]) })
 	return best, tried, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"sort"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -226,15 +228,22 @@ func keepDefault[T kernel.Float](t *tuner, setting string, standard int, note st
 func firstSize[T kernel.Float](ctx context.Context, t *tuner, until time.Time,
 	engines func(n int) (Trial, *block.Engine[T], *block.Engine[T]), holds func(Gain) bool) (int, error) {
 	search := crossings.before(until.Add(-time.Until(until) / 3))
-	return crossing(len(smallSizes), func(i int) (bool, error) {
+	var failed error
+	i := sort.Search(len(smallSizes), func(i int) bool {
+		if failed != nil {
+			return true
+		}
 		w, err := newCube[T](smallSizes[i])
 		if err != nil {
-			return false, err
+			failed = err
+			return true
 		}
 		what, incumbent, candidate := engines(smallSizes[i])
-		g, err := try(ctx, t, search, w, what, w.on(incumbent), w.on(candidate))
-		return holds(g), err
+		var g Gain
+		g, failed = try(ctx, t, search, w, what, w.on(incumbent), w.on(candidate))
+		return holds(g)
 	})
+	return i, failed
 }
 
 // tuneDirect chooses the largest size at which products of T are computed without packing.
@@ -294,25 +303,34 @@ func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 // with returns an engine with a threshold.
 func confirmThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.Time, setting string,
 	standard, best int, with func(threshold int) *block.Engine[T], set func(v *tuned.Values)) error {
-	c := Choice{Setting: setting, Default: terms(standard), Chosen: terms(standard),
-		Note: "no size tells another threshold from the default"}
-	if n, differ := apart(smallSizes, standard, best); differ {
-		w, err := newCube[T](n)
-		if err != nil {
-			return err
-		}
-		g, err := try(ctx, t, confirming.before(until), w,
-			Trial{Setting: setting, Candidate: terms(best), Incumbent: c.Default}, w.on(with(standard)), w.on(with(best)))
-		if err != nil {
-			return err
-		}
-		c.Note = fmt.Sprintf("%s was found, but is not faster at %d", terms(best), n)
-		if g.faster() {
-			c.Chosen, c.Gain, c.Note = terms(best), &g, fmt.Sprintf("at %d", n)
-			v := values[T](t)
-			set(&v)
-			keep[T](t, v)
-		}
+	n, differ := apart(smallSizes, standard, best)
+	if !differ {
+		keepDefault[T](t, setting, standard, "no size tells another threshold from the default")
+		return nil
+	}
+	w, err := newCube[T](n)
+	if err != nil {
+		return err
+	}
+	return confirm(ctx, t, until, Choice{Setting: setting, Default: terms(standard), Chosen: terms(standard)}, w,
+		terms(best), w.on(with(standard)), w.on(with(best)), set)
+}
+
+// confirm uses what was found if it is faster than the default, which c has.
+func confirm[T kernel.Float](ctx context.Context, t *tuner, until time.Time, c Choice, w *workload[T], found string,
+	incumbent, candidate func(ctx context.Context) error, set func(v *tuned.Values)) error {
+	g, err := try(ctx, t, confirming.before(until), w,
+		Trial{Setting: c.Setting, Candidate: found, Incumbent: c.Default}, incumbent, candidate)
+	if err != nil {
+		return err
+	}
+	if g.faster() {
+		c.Chosen, c.Gain, c.Note = found, &g, strings.TrimSuffix(fmt.Sprintf("at %d; %s", w.N, c.Note), "; ")
+		v := values[T](t)
+		set(&v)
+		keep[T](t, v)
+	} else {
+		c.Note = fmt.Sprintf("%s was found, but is not faster at %d", found, w.N)
 	}
 	recordChoice[T](t, c)
 	return nil

@@ -83,12 +83,6 @@ func (c Case) Resolved() gemm.Params { return maps.Clone(c.resolved) }
 // Err says what is wrong with the parameters. It is nil if they are right.
 func (c Case) Err() error { return c.err }
 
-// InTurn returns the case in another turn.
-func (c Case) InTurn(turn string) Case {
-	c.Turn = turn
-	return c
-}
-
 // Transposes returns the operations on A and B.
 func (c Case) Transposes() (tA, tB blas.Transpose) {
 	tA, tB = blas.NoTrans, blas.NoTrans

@@ -69,7 +69,11 @@ func (l Ladder) rows(problem Request) []Case {
 	var rows []Case
 	has := func(v gemm.Variant) bool { return slices.Contains(v.Types(), problem.Type) }
 	for _, v := range among(l.Variants, has) {
-		for _, p := range crossed(v, l.sweepOf(v)) {
+		sweep := l.Sweep
+		if l.Libraries != nil && (Case{Variant: v}).Foreign() {
+			sweep = l.Libraries
+		}
+		for _, p := range crossed(v, sweep) {
 			r := problem
 			r.Experiment, r.Variant, r.Params, r.Timeline = l.experimentOf(v), v, p, l.Timeline
 			k := r.inTurn()
@@ -93,14 +97,6 @@ func (l Ladder) experimentOf(v gemm.Variant) record.Experiment {
 		return record.LoopOrders
 	}
 	return cmp.Or(l.Experiment, record.MainLadder)
-}
-
-// sweepOf returns the swept values for the variant.
-func (l Ladder) sweepOf(v gemm.Variant) map[string][]any {
-	if l.Libraries != nil && (Case{Variant: v}).Foreign() {
-		return l.Libraries
-	}
-	return l.Sweep
 }
 
 // inTurn returns the case with its turn. In the experiment weak, it multiplies m by the threads or ranks.

@@ -9,7 +9,6 @@ import (
 	"gemm"
 	"gemm/compare/record"
 	"gemm/gemmtest"
-	"gemm/gf256"
 )
 
 // variant, shared and onRanks return planted variants.
@@ -158,24 +157,9 @@ func TestFieldTurn(t *testing.T) {
 			t.Errorf("%s is in the turn %q, want %q", name, got, want)
 		}
 	}
-}
-
-// TestTurnOfCodes checks that the codes with short shards are in one turn and follow each other. Codes
-// with long shards have turns of their own.
-func TestTurnOfCodes(t *testing.T) {
-	packed := variant("serial/packed")
-	packed.GF256 = func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) { return nil, nil }
-	l := Ladder{Variants: []gemm.Variant{packed}, Types: []string{"gf256"}, Ops: []string{"nn"}, Shapes: []gemm.Shape{
-		code(10, 4, 64<<10), code(10, 4, 1<<20), code(50, 20, 64<<10), code(50, 20, 1<<20), gemm.Cube(64 << 10),
-	}}
-	var turns []string
-	for _, c := range l.Cases() {
-		if len(turns) == 0 || turns[len(turns)-1] != c.Turn {
-			turns = append(turns, c.Turn)
-		}
-	}
-	if want := 4; len(turns) != want || len(slices.Compact(slices.Sorted(slices.Values(turns)))) != want {
-		t.Errorf("%d turns, one after the other, want %d: %q", len(turns), want, turns)
+	long := Request{Variant: variant("serial/packed"), Type: "gf256", Shape: code(10, 4, 1<<20)}
+	if got, want := long.Case().turn(), "peers gf256 4x1048576x10 nn"; got != want {
+		t.Errorf("a code with long shards is in the turn %q, want %q", got, want)
 	}
 }
 

@@ -117,8 +117,8 @@ type Budget struct {
 	// Call limits one call of a product with more than callTerms terms, as predicted by the rate of
 	// the size before. 0: no limit but Timeout.
 	Call time.Duration
-	// Exact is the largest n whose n³ terms are also checked with integers, whose product must be exact. Larger products
-	// are verified with the timed operands alone. 0: no limit.
+	// Exact is the largest n whose n³ terms are also checked with integers, whose product must be exact. Larger
+	// products are verified with the timed operands alone. 0: no limit.
 	Exact int
 	// Bursts limits the bursts of a turn: between them, time passes without samples. 0: mostBursts.
 	Bursts int

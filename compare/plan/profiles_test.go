@@ -223,8 +223,8 @@ func TestTurnsOfProfiles(t *testing.T) {
 		turns      int
 		rows       int // of all turns
 	}{
-		// The kernel of 2024 and the same in C, for 5 sizes, 3 schedules (2 more at 512, and no clause in C) and 5 numbers of
-		// threads.
+		// The kernel of 2024 and the same in C, for 5 sizes, 3 schedules (2 more at 512, and no clause in C) and 5
+		// numbers of threads.
 		{"figures", 16, threads, record.StrongScaling, 2 * 5, 2*5*(5*3+2) + 5},
 		// Two schedules with six chunks at two sizes on 1 to 16 threads, and with four at one size on 16.
 		{"figures", 2, threads, record.ChunkSizes, 2 * (2*5 + 1), 2 * (2*6*2*5 + 2*4)},

@@ -20,8 +20,8 @@ var statuses = []Status{OK, Wrong, Suspect, Skipped, Unavailable, Timeout, Faile
 func (d Document) check() error {
 	return cmp.Or(
 		all("host %d %w", d.Hosts, Host.check),
-		all("variant %d %w", d.Variants, func(v Variant) error { return named(v.Name, "no name") }),
-		all("run %d %w", d.Runs, func(r RunInfo) error { return named(r.ID, "no id") }),
+		all("variant %d %w", d.Variants, func(v Variant) error { return checked(v.Name, "no name", nil) }),
+		all("run %d %w", d.Runs, func(r RunInfo) error { return checked(r.ID, "no id", nil) }),
 		all("record %d: %w", d.Records, Record.check),
 		all("measurement %d %w", d.Measurements, func(m Measurement) error { return checked(m.Name, "no name", m) }),
 		all("timeline %d %w", d.Traces, func(t Trace) error { return checked(t.Variant, "no variant", t) }),
@@ -38,18 +38,10 @@ func all[T any](text string, items []T, check func(T) error) error {
 	return nil
 }
 
-// named returns an error if there is no name.
-func named(name, without string) error {
+// checked returns an error unless x has a name, and its numbers are in their ranges; x may be nil.
+func checked(name, without string, x any) error {
 	if name == "" {
 		return errors.New("has " + without)
-	}
-	return nil
-}
-
-// checked returns an error unless x has a name, and its numbers are in their ranges.
-func checked(name, without string, x any) error {
-	if err := named(name, without); err != nil {
-		return err
 	}
 	if err := inRange("", reflect.ValueOf(x)); err != nil {
 		return fmt.Errorf("(%s): %w", name, err)

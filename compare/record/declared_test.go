@@ -51,7 +51,8 @@ func TestRecursionsOfOldRecords(t *testing.T) {
 // last: a kernel of the user.
 func TestDeclared(t *testing.T) {
 	row := func(variant string) record.Record { return record.Record{Key: record.Key{Variant: variant}} }
-	suite := []gemm.Variant{{Name: "serial/a", Doc: "new"}, {Name: "serial/b", Parent: "serial/a"}}
+	suite := []gemm.Variant{{Name: "serial/a", Doc: "new", Parents: map[string]string{"f64": "serial/b"}},
+		{Name: "serial/b", Parent: "serial/a"}}
 	doc := record.Document{Records: []record.Record{row("user/mine"), row("serial/b"), row("serial/old")},
 		Variants: []record.Variant{{Variant: gemm.Variant{Name: "serial/old"}},
 			{Variant: gemm.Variant{Name: "serial/a", Doc: "old"}}}}
@@ -60,8 +61,8 @@ func TestDeclared(t *testing.T) {
 	if of := doc.Declared(suite).Variants; of[1].Role != gemm.Production {
 		t.Errorf("got %+v of an old record", of)
 	}
-	if len(got) != 4 || got[0].Doc != "old" || got[1].Parent != "serial/a" || got[2].Name != "serial/old" ||
-		got[3].Name != "user/mine" || got[3].Role != gemm.UserKernel {
+	if len(got) != 4 || got[0].Doc != "old" || got[0].Parents["f64"] != "serial/b" || got[1].Parent != "serial/a" ||
+		got[2].Name != "serial/old" || got[3].Name != "user/mine" || got[3].Role != gemm.UserKernel {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -47,8 +47,8 @@ func Of(v gemm.Variant) Variant {
 }
 
 // Declared returns d with what it does not say of variants as suite has it, in the order of suite: of its own variants,
-// which records of schema 1 do not describe, and of variants without rows. Variants of neither come last. Rows
-// of old recursions get the variant that computed them.
+// which records of schema 1 do not describe, and of variants without rows; and the parents by type, which older records
+// lack. Variants of neither come last. Rows of old recursions get the variant that computed them.
 func (d Document) Declared(suite []gemm.Variant) Document {
 	own := map[string]Variant{}
 	for _, v := range d.Variants {
@@ -58,13 +58,16 @@ func (d Document) Declared(suite []gemm.Variant) Document {
 	recursions := map[string]gemm.Variant{}
 	d.Variants = nil
 	for _, v := range suite {
-		if _, ok := own[v.Name]; !ok {
-			of := Of(v)
-			if d.Schema == 1 {
+		of, ok := own[v.Name]
+		switch {
+		case !ok:
+			if of = Of(v); d.Schema == 1 {
 				of.Role = cmp.Or(v.FormerRole, of.Role)
 			}
-			own[v.Name] = of
+		case of.Parents == nil && of.Parent == v.Parent:
+			of.Parents = v.Parents
 		}
+		own[v.Name] = of
 		d.Variants = append(d.Variants, own[v.Name])
 		if v.Ran != nil {
 			recursions[v.Name] = v
@@ -114,11 +117,9 @@ func (r *Record) setRan(v gemm.Variant) {
 		}
 	}
 	if p, err := v.Resolve(p); err == nil && known && v.Ran(r.Shape, p) != "" {
-		r.Resolved = maps.Clone(r.Resolved)
-		if r.Resolved == nil {
-			r.Resolved = gemm.Params{}
-		}
-		r.Resolved["ran"] = v.Ran(r.Shape, p)
+		resolved := gemm.Params{"ran": v.Ran(r.Shape, p)}
+		maps.Copy(resolved, r.Resolved)
+		r.Resolved = resolved
 	}
 }
 

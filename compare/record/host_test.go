@@ -17,11 +17,9 @@ func TestHostID(t *testing.T) {
 	if got := host.id("debian"); got != id {
 		t.Errorf("after it was measured the host is %s, before %s", got, id)
 	}
-	ids := map[string]string{id: "the host", host.id("ubuntu"): "a host with another name"}
-	if len(ids) < 2 {
-		t.Error("another name does not change the id")
-	}
+	ids := map[string]string{id: "the host"}
 	for name, change := range map[string]func(h *Host){
+		"another name":            func(*Host) {},
 		"another processor":       func(h *Host) { h.CPU = "AMD EPYC 9004" },
 		"another generation":      func(h *Host) { h.Caches = []Cache{{Level: 1, Bytes: 48 << 10}} },
 		"held":                    func(h *Host) { h.Held = true },
@@ -29,7 +27,7 @@ func TestHostID(t *testing.T) {
 	} {
 		h := host
 		change(&h)
-		got := h.id("debian")
+		got := h.id(map[string]string{"another name": "ubuntu"}[name])
 		if was, ok := ids[got]; ok {
 			t.Errorf("%s has the id of %s, %s", name, was, got)
 		}

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,15 +44,13 @@ func (r Record) outsideGrid() int {
 }
 
 // processorsOf returns the processors that the ranks on each host may use.
-func processorsOf(ranks []Rank) map[string]map[int]bool {
-	out := map[string]map[int]bool{}
+func processorsOf(ranks []Rank) map[string][]int {
+	out := map[string][]int{}
 	for _, x := range ranks {
-		for _, id := range cpu.ParseList(x.CPUs) {
-			if out[x.Host] == nil {
-				out[x.Host] = map[int]bool{}
-			}
-			out[x.Host][id] = true
-		}
+		out[x.Host] = append(out[x.Host], cpu.ParseList(x.CPUs)...)
+	}
+	for host, ids := range out {
+		out[host] = slices.Compact(slices.Sorted(slices.Values(ids)))
 	}
 	return out
 }

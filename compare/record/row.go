@@ -210,8 +210,3 @@ type Trace struct {
 	Ranks []Rank `json:"ranks,omitempty"`
 	timeline.Activity
 }
-
-// NewTrace returns the timeline of r before it is made.
-func (r Record) NewTrace() Trace {
-	return Trace{Key: r.Key, Run: r.Run, Params: r.Params, Resolved: r.Resolved, Spans: []timeline.Span{}}
-}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"runtime"
@@ -32,37 +33,37 @@ const UnknownGit = "unknown"
 
 // NewRun describes this invocation of the program.
 func NewRun(command, host string, now time.Time) RunInfo {
-	r := RunInfo{
-		Host: host, Command: command, Time: now.UTC().Truncate(time.Second),
-		Git: UnknownGit, Go: runtime.Version(), Libraries: map[string]string{}, Load: cpu.Load(),
-	}
-	info, ok := debug.ReadBuildInfo()
-	if ok {
+	settings := BuildSettings()
+	r := RunInfo{Host: host, Command: command, Time: now.UTC().Truncate(time.Second), Load: cpu.Load(),
+		Git: cmp.Or(settings["vcs.revision"], UnknownGit), Go: runtime.Version(), GOAMD64: settings["GOAMD64"],
+		Libraries: map[string]string{}}
+	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
 			r.Libraries[m.Path] = m.Version
 		}
-		var flags []string
-		modified := false
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				r.Git = s.Value
-			case "vcs.modified":
-				modified = s.Value == "true"
-			case "GOAMD64":
-				r.GOAMD64 = s.Value
-			case "-gcflags", "-tags":
-				flags = append(flags, s.Key+"="+s.Value)
-			}
+	}
+	if settings["vcs.modified"] == "true" {
+		r.Git += "+dirty"
+	}
+	for _, flag := range []string{"-gcflags", "-tags"} {
+		if value, ok := settings[flag]; ok {
+			r.Flags = strings.TrimSpace(r.Flags + " " + flag + "=" + value)
 		}
-		if modified {
-			r.Git += "+dirty"
-		}
-		r.Flags = strings.Join(flags, " ")
 	}
 	sum := sha256.Sum256(fmt.Append(nil, host, command, now.UnixNano(), r.Git, r.Flags, r.GOAMD64))
 	r.ID = fmt.Sprintf("%x", sum[:4])
 	return r
+}
+
+// BuildSettings returns how this program was built, as far as it is known: its settings by the names of package debug.
+func BuildSettings() map[string]string {
+	out := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			out[s.Key] = s.Value
+		}
+	}
+	return out
 }
 
 // SameProgram reports whether two runs used the same program, so that their rows belong to one run.

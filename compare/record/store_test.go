@@ -31,7 +31,8 @@ func rowOf(threads int) Record {
 
 // traceOf returns a trace of a row with threads, of as many spans.
 func traceOf(threads, spans int) Trace {
-	t := rowOf(threads).NewTrace()
+	r := rowOf(threads)
+	t := Trace{Key: r.Key, Params: r.Params}
 	for i := range spans {
 		t.Spans = append(t.Spans, timeline.Span{Worker: i, From: i, To: i + 1, Begin: 1, End: 2})
 	}

@@ -23,22 +23,15 @@ import (
 func Bench(w io.Writer, doc record.Document) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b, "Unit GFLOP/s better=higher\nUnit Gmul/s better=higher\n")
-	cpus := make(map[string]string)
-	for _, h := range doc.Hosts {
-		cpus[h.ID] = h.CPU
-	}
-	runs := make(map[string]record.RunInfo)
-	for _, r := range doc.Runs {
-		runs[r.ID] = r
-	}
 	last := make(map[string]string) // of the keys written so far
 	for _, r := range doc.Records {
 		if !r.Speed() || len(r.Samples) == 0 {
 			continue
 		}
-		run := runs[r.Run]
+		host, _ := analysis.Find(doc.Hosts, func(h record.Host) bool { return h.ID == r.Host })
+		run, _ := analysis.Find(doc.Runs, func(run record.RunInfo) bool { return run.ID == r.Run })
 		for _, c := range [][2]string{
-			{"host", r.Host}, {"cpu", cpus[r.Host]}, {"run", r.Run}, {"go", run.Go}, {"goamd64", run.GOAMD64},
+			{"host", r.Host}, {"cpu", host.CPU}, {"run", r.Run}, {"go", run.Go}, {"goamd64", run.GOAMD64},
 			{"commit", run.Git},
 		} {
 			value := strings.Join(strings.Fields(c[1]), " ")

@@ -68,7 +68,10 @@ var course = regexp.MustCompile(`--profile[ =](course|figures)\b`)
 func Build(doc record.Document, opt Options) (report, appendix *page.Page, drawings []chart.Drawing, err error) {
 	lang := cmp.Or(opt.Lang, "en")
 	all := figures.Of(doc)
-	has := func(id string) bool { return all.Has(id) && (opt.Hide == nil || !opt.Hide(id)) }
+	has := func(id string) bool {
+		_, ok := all.Find(id)
+		return ok && (opt.Hide == nil || !opt.Hide(id))
+	}
 	data := chapters.NewData(doc, opt.Command, has)
 	ofCourse := func(r record.RunInfo) bool { return course.MatchString(r.Command) }
 	data.Claims = opt.Claims || slices.ContainsFunc(doc.Runs, ofCourse)

@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
-	"gemm"
 	"gemm/compare/record"
+	"gemm/compare/report/analysis"
 )
 
 // ErrNoTimeline says that records have no timeline.
@@ -21,27 +22,15 @@ type traceEvent struct {
 	Category string         `json:"cat,omitempty"`
 	Kind     string         `json:"ph"`
 	Scope    string         `json:"s,omitempty"` // of an instant: p, the process
-	Time     *micros        `json:"ts,omitempty"`
-	Duration *micros        `json:"dur,omitempty"`
+	Time     json.Number    `json:"ts,omitempty"`
+	Duration json.Number    `json:"dur,omitempty"`
 	Process  int            `json:"pid"`
 	Thread   int            `json:"tid"`
 	Args     map[string]any `json:"args,omitempty"`
 }
 
-// micros is a time in whole nanoseconds, which the format has in microseconds. Both ends of a span are
-// rounded, so that a span ends with the last of its parts and not one nanosecond before.
-type micros int64
-
-func microsOf(seconds float64) micros { return micros(math.Round(seconds * 1e9)) }
-
-// MarshalJSON implements json.Marshaler.
-func (t micros) MarshalJSON() ([]byte, error) {
-	sign, n := "", int64(t)
-	if n < 0 {
-		sign, n = "-", -n
-	}
-	return fmt.Appendf(nil, "%s%d.%03d", sign, n/1000, n%1000), nil
-}
+// micros returns nanoseconds as the format has them, in microseconds.
+func micros(ns float64) json.Number { return json.Number(strconv.FormatFloat(ns/1000, 'f', 3, 64)) }
 
 // Trace returns the timelines of the document in the Trace Event Format of Chrome, which Perfetto (ui.perfetto.dev) and
 // chrome://tracing open, an event on each line. The error is ErrNoTimeline if there is none.
@@ -57,12 +46,8 @@ func Trace(doc record.Document) ([]byte, error) {
 	out.WriteString(`{"displayTimeUnit":"ms","traceEvents":[`)
 	separator := "\n"
 	for i, t := range doc.Traces {
-		r := &traceRow{Trace: t, process: processDistance * (i + 1), host: t.Host}
-		for _, h := range doc.Hosts {
-			if h.ID == t.Host {
-				r.host = cmp.Or(h.CPU, h.ID)
-			}
-		}
+		h, _ := analysis.Find(doc.Hosts, func(h record.Host) bool { return h.ID == t.Host })
+		r := &traceRow{Trace: t, process: processDistance * (i + 1), host: cmp.Or(h.CPU, t.Host)}
 		for _, e := range r.events() {
 			line, err := json.Marshal(e)
 			if err != nil {
@@ -96,11 +81,11 @@ func (r *traceRow) events() []traceEvent {
 		if p.Peer != nil {
 			args["rank"] = *p.Peer
 		}
-		if p.Call == "" {
-			r.span(p.Name, "phase", p.Lane, p.Begin, p.End, args)
-		} else {
-			r.span(p.Call, "call", p.Lane, p.Begin, p.End, args)
+		name, category := p.Name, "phase"
+		if p.Call != "" {
+			name, category = p.Call, "call"
 		}
+		r.span(name, category, p.Lane, p.Begin, p.End, args)
 	}
 	for i, g := range r.Inside {
 		for _, p := range g.Phases {
@@ -108,9 +93,8 @@ func (r *traceRow) events() []traceEvent {
 		}
 	}
 	if r.Cut > 0 {
-		at := microsOf(r.Cut)
 		r.all = append(r.all, traceEvent{Name: "later phases are left out", Category: "limit", Kind: "i", Scope: "p",
-			Time: &at, Process: r.process, Thread: r.process})
+			Time: micros(r.Cut * 1e9), Process: r.process, Thread: r.process})
 	}
 	return r.all
 }
@@ -146,11 +130,11 @@ func (r *traceRow) meta(name string, thread int, key string, value any) {
 
 // lanes returns the names of the lanes.
 func (r *traceRow) lanes() []string {
-	switch {
-	case len(r.Lanes) > 0:
+	if len(r.Lanes) > 0 {
 		return r.Lanes
-	case len(r.Phases) > 0:
-		var names []string
+	}
+	var names []string
+	if len(r.Phases) > 0 {
 		for _, rank := range r.Ranks {
 			name := fmt.Sprintf("rank %d, %s", rank.Rank, rank.Host)
 			if rank.CPUs != "" {
@@ -160,7 +144,6 @@ func (r *traceRow) lanes() []string {
 		}
 		return names
 	}
-	var names []string
 	for worker := range r.Workers {
 		names = append(names, fmt.Sprintf("worker %d", worker))
 	}
@@ -177,30 +160,19 @@ func (r *traceRow) product() {
 	}
 	args := map[string]any{
 		"variant": r.Variant, "type": r.Type, "op": r.Op, "host": r.Host, "run": r.Run, "experiment": r.Experiment,
-		"params": params(r.Params), "resolved": params(r.Resolved), "seconds": r.Seconds,
+		"params": r.Params.String(), "resolved": r.Resolved.String(), "seconds": r.Seconds,
 	}
 	if len(r.Ranks) > 0 {
 		args["clock_error_us"] = r.ClockError * 1e6
 	}
-	r.span("product", "product", wholeProduct, 0, end, args)
+	r.span("product", "product", -1, 0, end, args)
 }
 
-// params returns the parameters, none as an empty object.
-func params(p gemm.Params) gemm.Params {
-	if p == nil {
-		return gemm.Params{}
-	}
-	return p
-}
-
-// wholeProduct is the lane of the product as a whole.
-const wholeProduct = -1
-
-// span adds what a lane did.
+// span adds what a lane did. Both ends are rounded to nanoseconds, so that a span ends with the last of its parts and
+// not one nanosecond before.
 func (r *traceRow) span(name, category string, lane int, begin, end float64, args map[string]any) {
-	from, to := microsOf(begin), microsOf(end)
-	took := max(0, to-from)
+	from, to := math.Round(begin*1e9), math.Round(end*1e9)
 	args["size"] = r.Shape.Label()
-	r.all = append(r.all, traceEvent{Name: name, Category: category, Kind: "X", Time: &from, Duration: &took,
-		Process: r.process, Thread: r.process + 1 + lane, Args: args})
+	r.all = append(r.all, traceEvent{Name: name, Category: category, Kind: "X", Time: micros(from),
+		Duration: micros(max(0, to-from)), Process: r.process, Thread: r.process + 1 + lane, Args: args})
 }

@@ -160,27 +160,6 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWriteFormats writes each format alone.
-func TestWriteFormats(t *testing.T) {
-	for format, want := range map[string]string{"html": "report.html .svg", "md": "report.md .svg",
-		"tex": "report.tex .pdf", "csv": "results.csv", "json": "results.json", "bench": "results.bench.txt"} {
-		dir := t.TempDir()
-		if _, err := Write(t.Context(), dir, drawable(), WriteOptions{Formats: []string{format},
-			Options: Options{Lang: "zh"}}); err != nil {
-			t.Fatal(err)
-		}
-		files := tree(t, dir)
-		file, figures, _ := strings.Cut(want, " ")
-		if drawn := files[filepath.Join("figures", "gflops-serial-f64"+figures)] != ""; files[file] == "" ||
-			drawn != (figures != "") || figures == "" && len(files) != 1 {
-			t.Errorf("%s: wrote %d files, not %s", format, len(files), want)
-		}
-	}
-	if got := strings.Join(Formats(), " "); got != "html md tex pdf csv json bench" {
-		t.Errorf("formats are %s", got)
-	}
-}
-
 // TestWriteErrors checks that an error is one line that names the value, and that nothing is half written.
 func TestWriteErrors(t *testing.T) {
 	dir := t.TempDir()
@@ -191,7 +170,6 @@ func TestWriteErrors(t *testing.T) {
 	for _, test := range []struct {
 		name, dir, format, want string
 	}{
-		{"unknown format", dir, "docx", `no format "docx"`},
 		{"a file in the way of the folder", filepath.Join(dir, "file"), "csv", "file"},
 		{"a folder in the way of the file", dir, "md", "report.md"},
 	} {

@@ -9,12 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 
 	"gemm"
 	"gemm/compare/plan"
+	"gemm/compare/record"
 	"gemm/internal/ipc"
 	"gemm/internal/output"
 )
@@ -65,9 +65,10 @@ func compile(ctx context.Context, b plan.Build, program string) error {
 	}
 	// With the other build options of this program, so that compiled packages are in the cache. git is called only if
 	// it worked when this program was built.
-	args := []string{"build", "-buildvcs=" + strconv.FormatBool(buildSetting("vcs.revision") != ""),
+	settings := record.BuildSettings()
+	args := []string{"build", "-buildvcs=" + strconv.FormatBool(settings["vcs.revision"] != ""),
 		"-gcflags=" + b.Gcflags}
-	if buildSetting("-trimpath") == "true" {
+	if settings["-trimpath"] == "true" {
 		args = append(args, "-trimpath")
 	}
 	cmd := exec.CommandContext(ctx, goTool, append(args, "-o", program, "./cmd/gemm-build")...)
@@ -79,18 +80,6 @@ func compile(ctx context.Context, b plan.Build, program string) error {
 		return fmt.Errorf("go build with GOAMD64=%s -gcflags=%q: %w: %s", b.GOAMD64, b.Gcflags, err, said.Reason())
 	}
 	return nil
-}
-
-// buildSetting returns a setting of this program's build; empty if it is not known.
-func buildSetting(key string) string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == key {
-				return s.Value
-			}
-		}
-	}
-	return ""
 }
 
 // sourceRoot returns the folder of this module: the working folder or the program's, or one above them.

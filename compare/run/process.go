@@ -58,7 +58,7 @@ type session struct {
 // ended early; nil: it was done. The error is of the context or of the sink.
 func (p *Executors) follow(ctx context.Context, step schedule.Step, of process, to Sink) (*schedule.End, error) {
 	v := &session{
-		lifecycle: lifecycle{last: time.Now(), limit: p.Bench.Budget.Timeout, dead: cmp.Or(p.Dead, deadTime)}, process: of,
+		lifecycle: lifecycle{last: time.Now(), limit: p.Bench.Budget.Timeout}, process: of,
 		executor: step.Executor, cases: step.Cases, index: map[record.ID]int{}, to: to, host: p.Bench.Host.ID,
 		run:  p.Bench.Run,
 		rows: map[int]bool{}, traces: map[int]record.Trace{}, at: -1,

@@ -41,8 +41,8 @@ type Processes struct {
 	Build func(ctx context.Context, program string) *exec.Cmd
 	// Warn is called once with a warning that concerns all rows of a worker. It may be nil.
 	Warn func(text string)
-	// Dead and Stop replace deadTime and stopTime unless they are 0.
-	Dead, Stop time.Duration
+	// Stop replaces stopTime unless it is 0.
+	Stop time.Duration
 }
 
 // Executors measure cases.

@@ -53,7 +53,6 @@ type lifecycle struct {
 	was   state         // before it was hung or dead
 	last  time.Time     // the last heartbeat
 	limit time.Duration // of a row; 0: none
-	dead  time.Duration // deadTime, or a shorter one of a test
 }
 
 // on changes the state.
@@ -85,7 +84,7 @@ func (l *lifecycle) on(h event, now time.Time) {
 
 // overdue reports whether the last heartbeat is too old.
 func (l *lifecycle) overdue(now time.Time) bool {
-	most := l.dead
+	most := deadTime
 	switch {
 	case l.state == starting:
 		most = startTime

@@ -7,7 +7,7 @@ import (
 
 // TestStates applies every event in every state, with the last heartbeat at 0.
 func TestStates(t *testing.T) {
-	const limit, most = time.Minute, 10 * time.Second
+	const limit, most = time.Minute, deadTime
 	epoch := time.Unix(0, 0)
 	for was, want := range map[state][]state{ // by event, and then by a long wait
 		starting: {ready, busy, finished, starting, dead, hung},
@@ -26,7 +26,7 @@ func TestStates(t *testing.T) {
 			if h > exits {
 				h, now = tick, now.Add(1)
 			}
-			l := lifecycle{state: was, was: -1, last: epoch, limit: limit, dead: most}
+			l := lifecycle{state: was, was: -1, last: epoch, limit: limit}
 			l.on(h, now)
 			before, signed := state(-1), h < tick && was < hung
 			if next != was {
@@ -40,7 +40,7 @@ func TestStates(t *testing.T) {
 	}
 	// Without a limit a row may take any time, but the process has to begin and to end.
 	for was, want := range map[state]state{starting: hung, ready: ready, busy: busy, finished: hung} {
-		l := lifecycle{state: was, last: epoch, dead: deadTime}
+		l := lifecycle{state: was, last: epoch}
 		if l.on(tick, epoch.Add(time.Hour)); l.state != want {
 			t.Errorf("state %d without a limit: after an hour %d, want %d", was, l.state, want)
 		}

@@ -135,9 +135,9 @@ func (s *Schedule) freeTurn(cases []plan.Case) []plan.Case {
 	}
 	name := record.FreePart(turn, func(name string) bool { return s.turns[name] })
 	s.turns[name] = true
-	named := make([]plan.Case, len(cases))
-	for i, c := range cases {
-		named[i] = c.InTurn(name)
+	named := slices.Clone(cases)
+	for i := range named {
+		named[i].Turn = name
 	}
 	return named
 }

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -61,7 +60,7 @@ func (s *Schedule) recover() Step {
 		return s.failAll(left, end.Status, end.Reason)
 	}
 	a.notes[left[0].ID()] = fmt.Sprintf("%s started again: %v", a.executor.was(), end.Reason)
-	wait := cmp.Or(s.rules.Pause, pause) << a.idle
+	wait := pause << a.idle
 	a.idle++
 	a.given = left
 	return Step{Wait: wait, Executor: a.executor, Cases: left}
@@ -105,7 +104,7 @@ func (s *Schedule) failCase(a *remote, end *End, left []plan.Case) Step {
 		if inOneTurn(c, failed) {
 			a.notes[c.ID()] = fmt.Sprintf("measured apart: its turn was lost when %s ended %s: %v", failed, a.executor,
 				end.Reason)
-			left[i] = c.InTurn("")
+			left[i].Turn = ""
 		}
 	}
 	a.given, step.Cases = left, left

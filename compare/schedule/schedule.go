@@ -13,6 +13,7 @@
 package schedule
 
 import (
+	"slices"
 	"time"
 
 	"gemm"
@@ -28,7 +29,6 @@ type Rules struct {
 	Again  time.Duration // most time to measure rows with a wide spread once more, at the end; 0: none
 	Host   string        // id of the host, of the rows
 	Run    string        // id of the run, of rows that are not measured
-	Pause  time.Duration // before a process is started again; 0: the default
 	// Whether there are these executors. Otherwise this process measures their cases.
 	Ranks, GPU, Builds bool
 }
@@ -194,7 +194,8 @@ func (s *Schedule) Measured(step Step, rows []record.Record, traces []record.Tra
 			}
 			continue
 		}
-		c := caseOf(step.Cases, r)
+		id := r.Key.On("").ID(r.Params)
+		c := step.Cases[slices.IndexFunc(step.Cases, func(c plan.Case) bool { return c.ID() == id })]
 		if s.out != nil {
 			if text, ok := s.out.notes[c.ID()]; ok {
 				rows[i].Warnings = append(r.Warnings, gemm.Note{Text: text})
@@ -205,17 +206,6 @@ func (s *Schedule) Measured(step Step, rows []record.Record, traces []record.Tra
 		s.turned(r)
 	}
 	return rows, traces
-}
-
-// caseOf returns the case of a row.
-func caseOf(cases []plan.Case, r record.Record) plan.Case {
-	id := r.Key.On("").ID(r.Params)
-	for _, c := range cases {
-		if c.ID() == id {
-			return c
-		}
-	}
-	return plan.Case{}
 }
 
 // Done records the outcome of a step with cases.

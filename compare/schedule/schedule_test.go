@@ -143,12 +143,9 @@ func TestSlowCallsAreSkipped(t *testing.T) {
 	s := Schedule{rules: Rules{Budget: budget}, history: history{timingKey(of(1)): {c: of(512), took: 2}}}
 	const want = "predicted to take 16s a call at the rate of the size before, a call of this profile may take 1s: " +
 		"request it with --sizes"
-	for _, test := range []struct {
-		c    plan.Case
-		want string
-	}{{of(512), ""}, {of(1024), want}} {
-		if got := s.refuse(test.c, Now{}).Text; got != test.want {
-			t.Errorf("%v of %s is refused for %q, want %q", test.c, test.c.Experiment, got, test.want)
+	for n, want := range map[int]string{512: "", 1024: want} {
+		if got := s.refuse(of(n), Now{}).Text; got != want {
+			t.Errorf("n = %d is refused for %q, want %q", n, got, want)
 		}
 	}
 }
@@ -216,7 +213,7 @@ func TestResume(t *testing.T) {
 		}
 		w.put(t, []record.Record{r})
 		if test.traced {
-			gemmtest.Must(t, w.store.PutTraces(r.NewTrace()))
+			gemmtest.Must(t, w.store.PutTraces(record.Trace{Key: r.Key, Params: r.Params}))
 		}
 		if err := w.work(t, c.Case()); err != nil {
 			t.Error(err)
@@ -304,7 +301,7 @@ func TestSecondResults(t *testing.T) {
 	} {
 		r := of("second", test.status, 11, test.ci)
 		rows, traces := s.Measured(Step{Cases: []plan.Case{c}, again: true}, []record.Record{r},
-			[]record.Trace{r.NewTrace()})
+			[]record.Trace{record.Trace{Key: r.Key, Params: r.Params}})
 		if second := rows[0].Run == "second"; second != test.second || len(traces) > 0 != test.second {
 			t.Errorf("%s %v: the second result is kept: %v, with %d traces", test.status, test.ci, second, len(traces))
 		}

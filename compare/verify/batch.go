@@ -20,44 +20,41 @@ type Batch[T gemm.Element] struct {
 // DrawBatch returns count operations, each drawn by Draw from its own seed. The matrices are stacked, one below the
 // other.
 func DrawBatch[T gemm.Element](l Layout, count int, seed uint64) Batch[T] {
-	return drawBatch(l, count, seed, func(o Operands[T], seed uint64) {
-		draw(o.A, l.TransA != blas.NoTrans, seed, streamR, streamS)
-		draw(o.B, l.TransB != blas.NoTrans, seed, streamS, streamT)
-		draw(o.C0, false, seed, streamR, streamT)
-	})
+	return drawBatch(l, count, seed, Operands[T].draw)
 }
 
 // DrawIntegerBatch is DrawBatch for integers from −q to q, as DrawIntegers draws them.
 func DrawIntegerBatch[T gemm.Element](l Layout, count int, seed uint64, q int) Batch[T] {
-	return drawBatch(l, count, seed, func(o Operands[T], seed uint64) {
-		drawIntegers(o.A, seed, streamR, q)
-		drawIntegers(o.B, seed, streamT, q)
-		drawIntegers(o.C0, seed, streamS, q)
-	})
+	return drawBatch(l, count, seed, func(o Operands[T], seed uint64) { o.drawIntegers(seed, q) })
 }
 
 // drawBatch returns count operations that fill draws.
 func drawBatch[T gemm.Element](l Layout, count int, seed uint64, fill func(o Operands[T], seed uint64)) Batch[T] {
-	stacked := func(rows, cols, ld int) gemm.Batch[T] {
-		all := allocate[T](count*rows, cols, ld)
-		return gemm.Batch[T]{Count: count, Step: max(1, rows*ld), Rows: rows, Cols: cols, Stride: ld, Data: all.Data}
-	}
-	stored := func(t blas.Transpose, rows, cols, ld int) gemm.Batch[T] {
-		if t != blas.NoTrans {
-			rows, cols = cols, rows
-		}
-		return stacked(rows, cols, ld)
-	}
-	b := Batch[T]{TransA: l.TransA, TransB: l.TransB, Alpha: l.Alpha, Beta: l.Beta, seed: seed,
-		A: stored(l.TransA, l.M, l.K, l.LDA), B: stored(l.TransB, l.K, l.N, l.LDB), C: stacked(l.M, l.N, l.LDC)}
-	if l.Beta != 0 {
-		b.C0 = stacked(l.M, l.N, l.LDC)
-	}
+	b := allocateBatch[T](l, count)
+	b.seed = seed
 	parallelFor(count, l.M*l.K+l.K*l.N+l.M*l.N, func(from, to int) {
 		for x := from; x < to; x++ {
 			fill(b.Nth(x), b.seedOf(x))
 		}
 	})
+	return b
+}
+
+// allocateBatch returns count operations on zeros that nothing has accessed.
+func allocateBatch[T gemm.Element](l Layout, count int) Batch[T] {
+	stored := func(t blas.Transpose, rows, cols, ld int) gemm.Batch[T] {
+		if t != blas.NoTrans {
+			rows, cols = cols, rows
+		}
+		all := allocate[T](count*rows, cols, ld)
+		return gemm.Batch[T]{Count: count, Step: max(1, rows*ld), Rows: rows, Cols: cols, Stride: ld, Data: all.Data}
+	}
+	b := Batch[T]{TransA: l.TransA, TransB: l.TransB, Alpha: l.Alpha, Beta: l.Beta,
+		A: stored(l.TransA, l.M, l.K, l.LDA), B: stored(l.TransB, l.K, l.N, l.LDB),
+		C: stored(blas.NoTrans, l.M, l.N, l.LDC)}
+	if l.Beta != 0 {
+		b.C0 = stored(blas.NoTrans, l.M, l.N, l.LDC)
+	}
 	return b
 }
 

@@ -11,36 +11,22 @@ import (
 
 // chainOf computes the chain as its definition says, with sums in the type of the elements.
 func chainOf[T gemm.Element](c Chain[T]) gemm.Matrix[T] {
-	n, plus := c.A.Rows, plusProduct[T]()
-	a, sum := gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n)
-	for i := range n {
-		copy(a.Row(i), c.A.Row(i))
-		copy(sum.Row(i), c.S.Row(i))
+	n, plus, one := c.A.Rows, plusProduct[T](), gemm.FromFloat64[T](1)
+	if p, ok := any(&one).(*gf256.Elem); ok {
+		*p = gf256.New(1)
 	}
+	a, sum := c.A, clone(c.S)
 	for range c.N {
 		next := gemm.NewMatrix[T](n, n)
 		for i := range n {
 			for j := range n {
-				sum.Set(i, j, plus(sum.At(i, j), one[T](), c.B.At(i, j)))
+				sum.Set(i, j, plus(sum.At(i, j), one, c.B.At(i, j)))
 			}
 		}
 		multiplyRows(next, a, sum, n)
 		a = next
 	}
 	return a
-}
-
-// one returns the one of a type.
-func one[T gemm.Element]() (x T) {
-	switch p := any(&x).(type) {
-	case *float32:
-		*p = 1
-	case *float64:
-		*p = 1
-	case *gf256.Elem:
-		*p = gf256.New(1)
-	}
-	return x
 }
 
 // plusProduct returns the function z + x·y of a type.
@@ -109,9 +95,7 @@ func chainCase[T gemm.Element](t *testing.T, n, steps int) {
 
 func clone[T gemm.Element](m gemm.Matrix[T]) gemm.Matrix[T] {
 	out := gemm.NewMatrix[T](m.Rows, m.Cols)
-	for i := range m.Rows {
-		copy(out.Row(i), m.Row(i))
-	}
+	restore(out, m)
 	return out
 }
 

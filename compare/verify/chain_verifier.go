@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -34,12 +33,10 @@ const (
 // products of a matrix and a vector, where x has random signs (Freivalds). If every error obeys |ΔC_ij| ≤ d_ij, then
 // |ΔC·x|_i ≤ Σ_j d_ij = β_N·(|A||S₁|…|S_N|·1)_i in the worst case. Results over GF(2⁸) are exact.
 type ChainVerifier[T gemm.Element] interface {
+	Verifier[T]
+
 	// Limit returns the limit of a result from the limit of one product.
 	Limit(product Limit) Limit
-	// Check compares c with the result.
-	Check(c gemm.Matrix[T], limit Limit) Verdict
-	// Assures reports whether the limit is smaller than some element of the result.
-	Assures(limit Limit) bool
 }
 
 // NewChain prepares the check of results of the chain. seed draws the probes.
@@ -71,45 +68,39 @@ func (p pairs) add(j int, x pairs, i int, s float64) {
 	p.abs[j] += x.abs[i] * math.Abs(s)
 }
 
-// floatChain is the ChainVerifier of floating-point numbers.
+// floatChain is the ChainVerifier of floating-point numbers. Its floatVerifier has A and B of the chain, and the
+// elements of the result.
 type floatChain[T gemm.Float] struct {
-	Chain[T]
-	a, s, b gemm.Matrix[float64]
-	finite  bool
-	rows    []int // that are compared one by one
-	whole   bool  // they are all rows
-	exact   pairs // their elements
-	signs   [][]float64
-	probed  pairs // A_N times signs, a probe after the other
+	*floatVerifier[T]
+	s      gemm.Matrix[float64]
+	steps  int
+	signs  [][]float64
+	probed pairs // A_N times signs, a probe after the other
 
 	sumS, sumB, mostS, mostB float64 // the largest column sums and magnitudes
-	norm                     float64 // max|A|·σ₁·…·σ_N
 }
 
 func newFloatChain[T gemm.Float](c Chain[T], seed uint64) *floatChain[T] {
 	n := c.A.Rows
-	v := &floatChain[T]{Chain: c, a: widened(c.A, blas.NoTrans), s: widened(c.S, blas.NoTrans),
-		b: widened(c.B, blas.NoTrans)}
-	v.norm, v.mostS, v.mostB = maxAbs(v.a), maxAbs(v.s), maxAbs(v.b)
-	v.finite = finite(v.norm, v.mostS, v.mostB)
+	v := &floatChain[T]{s: widened(c.S, blas.NoTrans), steps: c.N,
+		floatVerifier: &floatVerifier[T]{a: widened(c.A, blas.NoTrans), b: widened(c.B, blas.NoTrans)}}
+	v.normAB, v.mostS, v.mostB = maxAbs(v.a), maxAbs(v.s), maxAbs(v.b)
+	v.finite = finite(v.normAB, v.mostS, v.mostB)
+	v.whole = float64(c.N)*gemm.Cube(n).Terms() <= fullTerms || n <= chainRows
 	if !v.finite || n == 0 {
 		return v
 	}
 	v.sumS, v.sumB = columnSum(v.s), columnSum(v.b)
 	for i := range c.N {
 		sum, _ := v.norms(i + 1)
-		v.norm *= sum
+		v.normAB *= sum // max|A|·σ₁·…·σ_N in the end
 	}
-	v.whole = float64(c.N)*gemm.Cube(n).Terms() <= fullTerms || n <= chainRows
+	rows := n
 	if !v.whole {
-		v.rows = sampleRows(n, chainRows, seed)
-		v.probe(seed)
-	} else {
-		for i := range n {
-			v.rows = append(v.rows, i)
-		}
+		rows = chainRows
+		v.drawProbes(seed)
 	}
-	v.multiplyRows()
+	v.multiplyRows(sampleRows(n, rows, seed))
 	return v
 }
 
@@ -122,25 +113,25 @@ func (v *floatChain[T]) factor(s []float64, i, l, j int) {
 }
 
 // multiplyRows computes the elements of rows, all rows at once in every step.
-func (v *floatChain[T]) multiplyRows() {
+func (v *floatChain[T]) multiplyRows(rows []int) {
 	const block = 64 // columns of Sᵢ
 	n := v.a.Rows
-	x := newPairs(len(v.rows) * n)
-	for r, i := range v.rows {
+	x := newPairs(len(rows) * n)
+	for r, i := range rows {
 		copy(x.hi[r*n:], v.a.Row(i))
 		for j, a := range v.a.Row(i) {
 			x.abs[r*n+j] = math.Abs(a)
 		}
 	}
-	for i := 1; i <= v.N; i++ {
+	for i := 1; i <= v.steps; i++ {
 		y := newPairs(len(x.hi))
-		parallelFor((n+block-1)/block, len(v.rows)*n*block, func(from, to int) {
+		parallelFor((n+block-1)/block, len(rows)*n*block, func(from, to int) {
 			var room [block]float64
 			for first := from * block; first < min(to*block, n); first += block {
 				s := room[:min(block, n-first)]
 				for l := range n {
 					v.factor(s, i, l, first)
-					for r := range v.rows {
+					for r := range rows {
 						for j, factor := range s {
 							y.add(r*n+first+j, x, r*n+l, factor)
 						}
@@ -150,11 +141,15 @@ func (v *floatChain[T]) multiplyRows() {
 		})
 		x = y
 	}
-	v.exact = x
+	for r, i := range rows {
+		for j := range n {
+			v.elements = append(v.elements, element{i: i, j: j, hi: x.hi[r*n+j], lo: x.lo[r*n+j], abs: x.abs[r*n+j]})
+		}
+	}
 }
 
-// probe draws the probes and multiplies them with the chain.
-func (v *floatChain[T]) probe(seed uint64) {
+// drawProbes draws the probes and multiplies them with the chain.
+func (v *floatChain[T]) drawProbes(seed uint64) {
 	n := v.a.Rows
 	rng := rand.New(rand.NewPCG(seed, 4))
 	x := newPairs(chainProbes * n)
@@ -181,11 +176,11 @@ func (v *floatChain[T]) probe(seed uint64) {
 		})
 		x = y
 	}
-	for i := v.N; i > 0; i-- {
+	for i := v.steps; i > 0; i-- {
 		times(func(s []float64, l int) { v.factor(s, i, l, 0) })
 	}
 	times(func(s []float64, l int) { copy(s, v.a.Row(l)) })
-	v.probed = x
+	v.probed, v.probes = x, v.compareProbes
 }
 
 // norms returns σ and μ of step i.
@@ -207,7 +202,7 @@ func columnSum(m gemm.Matrix[float64]) float64 {
 // Limit implements ChainVerifier.
 func (v *floatChain[T]) Limit(product Limit) Limit {
 	logarithm := 0.0
-	for i := 1; i <= v.N; i++ {
+	for i := 1; i <= v.steps; i++ {
 		factor := 1.0
 		if product.Kind == gemm.Normwise {
 			sum, most := v.norms(i)
@@ -218,76 +213,11 @@ func (v *floatChain[T]) Limit(product Limit) Limit {
 	return Limit{product.Kind, math.Expm1(logarithm)}
 }
 
-// Assures implements ChainVerifier.
-func (v *floatChain[T]) Assures(limit Limit) bool {
-	for x, hi := range v.exact.hi {
-		if limit.Bound*v.scale(limit.Kind, v.exact.abs[x]) < math.Abs(hi) {
-			return true
-		}
-	}
-	return v.finite && len(v.exact.hi) == 0
-}
-
-// scale is the denominator of a normalised error.
-func (v *floatChain[T]) scale(kind gemm.BoundKind, abs float64) float64 {
-	if kind == gemm.Normwise {
-		return v.norm
-	}
-	return abs
-}
-
-// Check implements ChainVerifier.
-func (v *floatChain[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
-	out := Verdict{Limit: limit}
-	if !v.finite {
-		out.Residual = math.NaN()
-		out.Reason = "operands hold NaN or Inf: a result cannot be verified"
-		return out
-	}
-	n, at := c.Cols, ""
-	worst, x := largest(len(v.exact.hi), 1, func(x int) float64 {
-		got := float64(c.At(v.rows[x/n], x%n))
-		return relative(math.Abs((got-v.exact.hi[x])-v.exact.lo[x]), v.scale(limit.Kind, v.exact.abs[x]))
-	})
-	if !(worst <= 0) {
-		i, j := v.rows[x/n], x%n
-		at = fmt.Sprintf("element (%d, %d) is %g, want %g", i, j, float64(c.At(i, j)), v.exact.hi[x])
-	}
-	out.Residual = worst
-	if !v.whole && !math.IsNaN(worst) {
-		if r, row := v.compareProbes(c, limit.Kind); !(r <= worst) {
-			out.Residual = r
-			at = fmt.Sprintf("row %d differs from the product of the chain", row)
-		}
-	}
-	out.Vacuous, out.Weak = !v.Assures(limit), v.weak(limit)
-	if !out.OK() {
-		out.Reason = out.exceeds(at)
-	}
-	return out
-}
-
-// weak reports whether one lost element of typical size passes. In a probe, the limit is of a whole matrix row.
-func (v *floatChain[T]) weak(limit Limit) bool {
-	typical, abs := 0.0, 0.0
-	for x, hi := range v.exact.hi {
-		typical += math.Abs(hi)
-		abs += v.exact.abs[x]
-	}
-	if count := float64(len(v.exact.hi)); count > 0 {
-		typical, abs = typical/count, abs/count
-	}
-	bound := limit.Bound
-	if !v.whole {
-		bound *= float64(v.a.Cols)
-	}
-	return len(v.exact.hi) > 0 && !(bound*v.scale(limit.Kind, abs) < typical)
-}
-
-// compareProbes returns the largest normalised error of a probe, and its matrix row.
-func (v *floatChain[T]) compareProbes(c gemm.Matrix[T], kind gemm.BoundKind) (float64, int) {
+// compareProbes returns the largest normalised error of a probe, its matrix row, and whether one lost element of
+// typical size passes: the limit is of a whole matrix row.
+func (v *floatChain[T]) compareProbes(c gemm.Matrix[T], limit Limit, typical float64) (r float64, row int, weak bool) {
 	n := c.Cols
-	return largest(n, chainProbes*n, func(i int) float64 {
+	r, row = largest(n, chainProbes*n, func(i int) float64 {
 		most, elements := 0.0, c.Row(i)
 		for q, signs := range v.signs {
 			var hi, lo float64
@@ -298,8 +228,8 @@ func (v *floatChain[T]) compareProbes(c gemm.Matrix[T], kind gemm.BoundKind) (fl
 			}
 			x := q*n + i
 			scale := v.probed.abs[x]
-			if kind == gemm.Normwise {
-				scale = v.norm * float64(n)
+			if limit.Kind == gemm.Normwise {
+				scale = v.normAB * float64(n)
 			}
 			r := relative(math.Abs((hi-v.probed.hi[x])+(lo-v.probed.lo[x])), scale)
 			if math.IsNaN(r) {
@@ -309,19 +239,15 @@ func (v *floatChain[T]) compareProbes(c gemm.Matrix[T], kind gemm.BoundKind) (fl
 		}
 		return most
 	})
+	return r, row, !(limit.Bound*float64(n) < typical)
 }
 
-// fieldChain is the ChainVerifier of GF(2⁸). The residual is the number of wrong elements of a small result, and of
-// wrong rows of a large one.
-type fieldChain struct {
-	whole bool
-	x     gemm.Matrix[gf256.Elem] // probes without a zero
-	want  gemm.Matrix[gf256.Elem] // the result, or the result times x
-}
+// fieldChain is the ChainVerifier of GF(2⁸).
+type fieldChain struct{ *fieldVerifier }
 
-func newFieldChain(c Chain[gf256.Elem], seed uint64) *fieldChain {
+func newFieldChain(c Chain[gf256.Elem], seed uint64) fieldChain {
 	n := c.A.Rows
-	v := &fieldChain{whole: float64(c.N)*gemm.Cube(n).Terms() <= fullTerms}
+	v := &fieldVerifier{whole: float64(c.N)*gemm.Cube(n).Terms() <= fullTerms}
 	odd := gemm.NewMatrix[gf256.Elem](n, n)
 	for i := range n {
 		row := odd.Row(i)
@@ -331,31 +257,20 @@ func newFieldChain(c Chain[gf256.Elem], seed uint64) *fieldChain {
 	}
 	factors := [2]gemm.Matrix[gf256.Elem]{c.S, odd}
 	if v.whole {
-		v.want = c.A
+		v.exact = c.A
 		for i := 1; i <= c.N; i++ {
-			v.want = fieldProduct(v.want, factors[i%2])
+			v.exact = fieldProduct(v.exact, factors[i%2])
 		}
-		return v
+		return fieldChain{v}
 	}
 	v.x = fieldVectors(n, rand.New(rand.NewPCG(seed, 4)))
-	v.want = v.x
+	v.abx = v.x
 	for i := c.N; i > 0; i-- {
-		v.want = fieldProduct(factors[i%2], v.want)
+		v.abx = fieldProduct(factors[i%2], v.abx)
 	}
-	v.want = fieldProduct(c.A, v.want)
-	return v
+	v.abx = fieldProduct(c.A, v.abx)
+	return fieldChain{v}
 }
 
 // Limit implements ChainVerifier.
-func (v *fieldChain) Limit(Limit) Limit { return Limit{Kind: gemm.Exact} }
-
-// Assures implements ChainVerifier.
-func (v *fieldChain) Assures(Limit) bool { return true }
-
-// Check implements ChainVerifier.
-func (v *fieldChain) Check(c gemm.Matrix[gf256.Elem], _ Limit) Verdict {
-	if v.whole {
-		return fieldVerdict(wrongElements(c, v.want), "elements", c)
-	}
-	return fieldVerdict(wrongRows(fieldProduct(c, v.x), v.want), "rows", c)
-}
+func (fieldChain) Limit(Limit) Limit { return Limit{Kind: gemm.Exact} }

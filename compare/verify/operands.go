@@ -37,16 +37,20 @@ type Layout struct {
 // |C| = |A||B| ≈ 0.56·k. This has two effects: no element is small by cancellation, so a lost one cannot hide below
 // the bound; and half of the signs of a transposed result are wrong. Elements of GF(2⁸) are uniform.
 func Draw[T gemm.Element](l Layout, seed uint64, touch func(c, a, b gemm.Matrix[T])) Operands[T] {
-	o := allocateAll[T](l)
+	o := allocateBatch[T](l, 1).Nth(0)
 	if touch != nil {
 		touch(o.C, o.A, o.B)
 	}
+	o.draw(seed)
+	return o
+}
+
+func (o Operands[T]) draw(seed uint64) {
 	concurrently(
-		func() { draw(o.A, l.TransA != blas.NoTrans, seed, streamR, streamS) },
-		func() { draw(o.B, l.TransB != blas.NoTrans, seed, streamS, streamT) },
+		func() { draw(o.A, o.TransA != blas.NoTrans, seed, streamR, streamS) },
+		func() { draw(o.B, o.TransB != blas.NoTrans, seed, streamS, streamT) },
 		func() { draw(o.C0, false, seed, streamR, streamT) },
 	)
-	return o
 }
 
 // Distribution says in a few words how the elements of operands of the type are drawn: by DrawChain if a product has
@@ -61,32 +65,19 @@ func Distribution(typ string, steps int) string {
 	return "magnitudes uniform in [1/2, 1), signs of rank one"
 }
 
-// allocateAll returns operands of zeros that nothing has accessed.
-func allocateAll[T gemm.Element](l Layout) Operands[T] {
-	stored := func(trans blas.Transpose, rows, cols, ld int) gemm.Matrix[T] {
-		if trans != blas.NoTrans {
-			rows, cols = cols, rows
-		}
-		return allocate[T](rows, cols, ld)
-	}
-	o := Operands[T]{C: allocate[T](l.M, l.N, l.LDC)}
-	o.TransA, o.TransB, o.Alpha, o.Beta = l.TransA, l.TransB, l.Alpha, l.Beta
-	o.A, o.B = stored(l.TransA, l.M, l.K, l.LDA), stored(l.TransB, l.K, l.N, l.LDB)
-	if l.Beta != 0 {
-		o.C0 = allocate[T](l.M, l.N, l.LDC)
-	}
+// DrawIntegers returns operands whose elements are integers from −q to q.
+func DrawIntegers[T gemm.Element](l Layout, seed uint64, q int) Operands[T] {
+	o := allocateBatch[T](l, 1).Nth(0)
+	o.drawIntegers(seed, q)
 	return o
 }
 
-// DrawIntegers returns operands whose elements are integers from −q to q.
-func DrawIntegers[T gemm.Element](l Layout, seed uint64, q int) Operands[T] {
-	o := allocateAll[T](l)
+func (o Operands[T]) drawIntegers(seed uint64, q int) {
 	concurrently(
 		func() { drawIntegers(o.A, seed, streamR, q) },
 		func() { drawIntegers(o.B, seed, streamT, q) },
 		func() { drawIntegers(o.C0, seed, streamS, q) },
 	)
-	return o
 }
 
 // drawIntegers fills x with integers from −q to q.

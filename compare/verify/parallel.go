@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"math"
 	"runtime"
 	"sync"
@@ -24,16 +25,8 @@ func largest(n, cost int, f func(int) float64) (float64, int) {
 		}
 		lock.Lock()
 		defer lock.Unlock()
-		first := where < at
-		switch {
-		case math.IsNaN(worst):
-			first = first && math.IsNaN(most)
-		case most < worst:
-			first = false
-		case most > worst || math.IsNaN(most):
-			first = true
-		}
-		if first {
+		nan := map[bool]int{true: 1} // the largest
+		if cmp.Or(nan[math.IsNaN(most)]-nan[math.IsNaN(worst)], cmp.Compare(most, worst), at-where) > 0 {
 			worst, at = most, where
 		}
 	})

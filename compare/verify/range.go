@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"strings"
 
 	"gemm"
@@ -146,12 +147,6 @@ func (e *element) add(unit int, factor, x, y float64) {
 	e.hi, e.lo, e.abs = h, e.lo+(t+s), e.abs+math.Abs(q)
 }
 
-// scaledRows returns how many rows of a large product of far operands are compared.
-func (v *floatVerifier[T]) scaledRows(most int) int {
-	terms := max(1, v.b.Cols) * max(1, v.a.Cols)
-	return max(1, min(most, scaledTerms/terms))
-}
-
 // compareScaled returns the normalised error of an element of a product of far operands, and whether the
 // element is not finite, as the arithmetic of T permits there.
 func (v *floatVerifier[T]) compareScaled(e *element, got float64, limit Limit) (residual float64, overflow bool) {
@@ -171,7 +166,7 @@ func (v *floatVerifier[T]) compareScaled(e *element, got float64, limit Limit) (
 	err := math.Abs((math.Ldexp(got, -unit) - math.Ldexp(e.hi, down)) - math.Ldexp(e.lo, down))
 	scale := math.Ldexp(v.scale(limit, e), down)
 	if limit.Kind == gemm.Normwise {
-		scale = math.Ldexp(v.norm.x, v.norm.exp-unit)
+		scale = v.normIn(unit)
 		if math.IsInf(scale, 0) { // of so large numbers this one has no digit
 			return 0, false
 		}
@@ -187,7 +182,7 @@ func (v *floatVerifier[T]) mayOverflow(e *element, got float64, limit Limit) boo
 	u := gemm.TypeOf[T]().SumRoundoff
 	if limit.Kind == gemm.Normwise { // an algorithm whose sums are of other terms
 		weight := math.Min(math.Max(1, limit.Bound/u), 0x1p900)
-		return exponent(weight)+v.norm.exp+exponent(v.norm.x)+1 >= exponent(most)
+		return exponent(weight)+v.norm.MantExp(nil)+1 >= exponent(most)
 	}
 	reached := math.Ldexp(most, -e.exp) / (1 + math.Min(limit.Bound, 1)) // in units of e
 	if a := math.Abs(v.alpha); a > 0 && a < 1 {
@@ -249,39 +244,20 @@ func (v *floatVerifier[T]) checkOutOfRange(c gemm.Matrix[T], limit Limit) Verdic
 
 // String returns the value of the element.
 func (e *element) String() string {
-	value := math.Ldexp(e.hi+e.lo, e.exp)
-	if e.hi != 0 && (math.IsInf(value, 0) || math.Abs(value) < 0x1p-1022) {
-		return fmt.Sprintf("%g·2^%d", e.hi+e.lo, e.exp)
-	}
-	return fmt.Sprintf("%g", value)
+	return new(big.Float).SetMantExp(big.NewFloat(e.hi+e.lo), e.exp).Text('g', 6)
 }
 
-// scaled is x·2^exp.
-type scaled struct {
-	x   float64
-	exp int
-}
-
-// magnitude returns the product of the magnitudes of numbers.
-func magnitude(numbers ...float64) scaled {
-	out := scaled{x: 1}
+// magnitude returns the product of the magnitudes of finite numbers.
+func magnitude(numbers ...float64) *big.Float {
+	out := big.NewFloat(1)
 	for _, x := range numbers {
-		m, e := math.Frexp(math.Abs(x))
-		out.x *= m
-		out.exp += e
-		m, e = math.Frexp(out.x)
-		out.x, out.exp = m, out.exp+e
-	}
-	if out.x == 0 {
-		return scaled{}
+		out.Mul(out, big.NewFloat(math.Abs(x)))
 	}
 	return out
 }
 
-// plus returns s + t of magnitudes.
-func (s scaled) plus(t scaled) scaled {
-	if s.x == 0 || t.x != 0 && t.exp > s.exp {
-		s, t = t, s
-	}
-	return scaled{s.x + math.Ldexp(t.x, t.exp-s.exp), s.exp}
+// normIn returns the norm of a normwise check in units of 2^unit.
+func (v *floatVerifier[T]) normIn(unit int) float64 {
+	x, _ := new(big.Float).SetMantExp(v.norm, -unit).Float64()
+	return x
 }

@@ -21,7 +21,7 @@ func row[T gemm.Number](elements ...T) gemm.Matrix[T] {
 // TestFarProducts checks results close to the end of the range and beyond it. Only the result that
 // IEEE arithmetic gives, with the right sign, passes.
 func TestFarProducts(t *testing.T) {
-	inf, nan := math.Inf(1), math.NaN()
+	inf, nan, tiny := math.Inf(1), math.NaN(), 0x1p-560
 	t.Run("f64", func(t *testing.T) {
 		for _, test := range []farCase[float64]{
 			{1, row(1e200), column(1e200), []float64{inf}, []float64{-inf, nan, math.MaxFloat64, 0}, "overflow"},
@@ -33,6 +33,8 @@ func TestFarProducts(t *testing.T) {
 			{1e300, row(1e-200), column(1e-200), []float64{1e-100}, []float64{0, 2e-100, inf, nan, -1e-100}, ""},
 			{1e-300, row(1e200), column(1e200), []float64{1e100}, []float64{0, 2e100, inf, nan}, ""},
 			{0x1p-1000, row(0x1p800), column(0x1p-1000), []float64{0, 0x1p-1074}, []float64{1e-300, inf, nan}, ""},
+			// α·(A·B), whose products underflow, and (α·A)·B.
+			{0x1p50, row(tiny, tiny), column(tiny, tiny), []float64{0, 0x1p-1069}, []float64{0x1p-1020}, ""},
 		} {
 			test.run(t)
 		}

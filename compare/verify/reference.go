@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -31,10 +32,10 @@ type floatVerifier[T gemm.Number] struct {
 	a, b        gemm.Matrix[float64] // op(A), op(B)
 	c0          gemm.Matrix[T]
 	alpha, beta float64
-	paired      bool    // arithmetic in pairs of float64
-	rounding    float64 // u of the rounding of sums to half precision; 0 of other types
-	normAB      float64 // |α|·max|A|·max|B| + |β|·max|C₀|
-	norm        scaled  // the same, where it is beyond the range
+	paired      bool       // arithmetic in pairs of float64
+	rounding    float64    // u of the rounding of sums to half precision; 0 of other types
+	normAB      float64    // |α|·max|A|·max|B| + |β|·max|C₀|
+	norm        *big.Float // the same, where it is beyond the range
 	// |α|·max‖aᵢ‖₂·max‖bⱼ‖₂ + |β|·max|C₀|
 	normRC func() float64
 	// What k products may lose by underflow before α multiplies them (Higham, equation 2.8). If |α|
@@ -47,6 +48,9 @@ type floatVerifier[T gemm.Number] struct {
 	elements []element           // compared one by one: all of C where it is small
 	whole    bool                // elements is all of C
 	blocks   map[int]*projection // by width of a probe
+
+	// probes compares every element of a large product, by probes.
+	probes func(c gemm.Matrix[T], limit Limit, typical float64) (r float64, row int, weak bool)
 }
 
 // element is the reference of element (i, j).
@@ -64,6 +68,7 @@ func newFloatVerifier[T gemm.Number](op Operation[T], seed uint64) *floatVerifie
 		paired: gemm.TypeOf[T]().Name == "f64",
 		blocks: map[int]*projection{},
 	}
+	v.probes = v.checkProbes
 	of := gemm.TypeOf[T]()
 	enlarged := math.Min(math.Max(1, math.Abs(v.alpha)), 1/of.SumRoundoff)
 	v.underflow = sumRange[T]().tiny * (enlarged*float64(v.a.Cols) + 2)
@@ -72,13 +77,13 @@ func newFloatVerifier[T gemm.Number](op Operation[T], seed uint64) *floatVerifie
 		v.underflow += rangeOf[T]().tiny / 2
 	}
 	maxA, maxB, maxC := maxAbs(v.a), maxAbs(v.b), 0.0
-	v.norm = magnitude(v.alpha, maxA, maxB)
 	if v.beta != 0 {
 		maxC = maxAbs(v.c0)
-		v.norm = v.norm.plus(magnitude(v.beta, maxC))
 	}
-	if v.finite = finite(maxA, maxB, maxC); v.finite {
-		v.normAB = math.Ldexp(v.norm.x, v.norm.exp)
+	if v.finite = finite(v.alpha, v.beta, maxA, maxB, maxC); v.finite {
+		v.norm = magnitude(v.alpha, maxA, maxB)
+		v.norm.Add(v.norm, magnitude(v.beta, maxC))
+		v.normAB = v.normIn(0)
 		v.normRC = sync.OnceValue(func() float64 {
 			row, _ := longest(v.a, maxA)
 			_, column := longest(v.b, maxB)
@@ -114,7 +119,7 @@ func (v *floatVerifier[T]) reference() {
 	}
 	count := min(sampledRows, max(1, fullElements/max(1, n)))
 	if v.outOfRange {
-		count = v.scaledRows(count)
+		count = max(1, min(count, scaledTerms/(max(1, n)*max(1, k))))
 	}
 	if !v.whole && count < m {
 		rows = sampleRows(m, count, v.seed)
@@ -253,26 +258,30 @@ func (v *floatVerifier[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
 		at = fmt.Sprintf("element (%d, %d) is %g, want %g", e.i, e.j, gemm.ToFloat64(c.At(e.i, e.j)), v.value(e, limit))
 	}
 	typical := v.typical(limit)
-	if v.whole {
-		out.Weak = !(limit.Bound < typical)
-	} else if !math.IsNaN(out.Residual) {
-		bound := limit.Bound
-		if v.isExact(limit) { // elements are rounded, by a part of themselves
-			bound, typical = v.rounding, 1
-		}
-		width := v.width(bound, typical)
-		out.Weak = !(v.confidence(width)*math.Sqrt(float64(width))*bound < typical)
-		p := v.projection(width, limit.Kind == gemm.Componentwise)
-		r, row := v.probe(c, p, limit)
-		if !(r <= out.Residual) {
+	out.Weak = !(limit.Bound < typical)
+	if !v.whole && !math.IsNaN(out.Residual) {
+		r, row, weak := v.probes(c, limit, typical)
+		if out.Weak = weak; !(r <= out.Residual) {
 			out.Residual = r
-			at = fmt.Sprintf("row %d differs from A·B", row)
+			at = fmt.Sprintf("row %d differs from the product", row)
 		}
 	}
 	if !out.OK() {
 		out.Reason = out.exceeds(at)
 	}
 	return out
+}
+
+// checkProbes returns the largest normalised error of a probe, its matrix row, and whether one lost element of the
+// typical size passes.
+func (v *floatVerifier[T]) checkProbes(c gemm.Matrix[T], limit Limit, typical float64) (r float64, row int, weak bool) {
+	bound := limit.Bound
+	if v.isExact(limit) { // elements are rounded, by a part of themselves
+		bound, typical = v.rounding, 1
+	}
+	width := v.width(bound, typical)
+	r, row = v.probe(c, v.projection(width, limit.Kind == gemm.Componentwise), limit)
+	return r, row, !(v.confidence(width)*math.Sqrt(float64(width))*bound < typical)
 }
 
 // compare returns the largest normalised error of the elements that are compared one by
@@ -307,7 +316,7 @@ func (v *floatVerifier[T]) Assures(limit Limit) bool {
 		e := &v.elements[x]
 		scale := v.scale(limit, e)
 		if v.outOfRange && limit.Kind == gemm.Normwise {
-			scale = math.Ldexp(v.norm.x, v.norm.exp-e.exp)
+			scale = v.normIn(e.exp)
 		}
 		if limit.Bound*scale+math.Ldexp(v.underflow, -e.exp) < math.Abs(e.hi+e.lo) {
 			return true
@@ -436,23 +445,20 @@ func maxAbs[T gemm.Number](m gemm.Matrix[T]) float64 {
 		return 0
 	}
 	all, _ := largest(m.Rows, m.Cols, func(i int) float64 {
-		switch row := any(m.Row(i)).(type) {
-		case []float64:
-			return most(row)
-		case []float32:
-			return most(row)
+		row, ok := any(m.Row(i)).([]float64)
+		if !ok {
+			row = make([]float64, m.Cols)
+			widen(row, m.Row(i))
 		}
-		row := make([]float64, m.Cols)
-		widen(row, m.Row(i))
 		return most(row)
 	})
 	return all
 }
 
 // most returns the largest magnitude of the row, NaN if there is a NaN.
-func most[T gemm.Float](row []T) (most float64) {
+func most(row []float64) (most float64) {
 	for _, x := range row {
-		if a := math.Abs(float64(x)); !(a <= most) {
+		if a := math.Abs(x); !(a <= most) {
 			if math.IsNaN(a) {
 				return a
 			}

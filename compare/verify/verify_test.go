@@ -68,8 +68,7 @@ func testFaults[T gemm.Element](t *testing.T, v Verifier[T], right gemm.Matrix[T
 		t.Errorf("the right result: %+v, want ok", got)
 	}
 	for _, f := range gemmtest.Faults(other, bad) {
-		wrong := gemm.NewMatrix[T](right.Rows, right.Cols)
-		restore(wrong, right)
+		wrong := clone(right)
 		f.Plant(wrong)
 		got := v.Check(wrong, limit)
 		if got.OK() || got.Reason == "" {
@@ -223,8 +222,7 @@ func TestProbesAgreeWithElements(t *testing.T) {
 			if r, _ := v.probe(right, p, Limit{Kind: kind}); !(r <= limit) {
 				t.Errorf("width %d, %s: residual %g of a right result, limit %g", width, kind, r, limit)
 			}
-			wrong := gemm.NewMatrix[float64](n, n)
-			restore(wrong, right)
+			wrong := clone(right)
 			wrong.Set(70, 30, wrong.At(70, 30)*(1+1e-9))
 			if r, row := v.probe(wrong, p, Limit{Kind: kind}); r <= limit || row != 70 {
 				t.Errorf("width %d, %s: an error of 1e-9 in row 70 gives residual %g in row %d", width, kind, r, row)
@@ -235,33 +233,22 @@ func TestProbesAgreeWithElements(t *testing.T) {
 
 func TestVerifierRefusesInfiniteOperands(t *testing.T) {
 	a, b := gemm.NewMatrix[float64](3, 3), gemm.NewMatrix[float64](3, 3)
-	a.Set(1, 1, math.Inf(1))
-	v := New(product(a, b), 1)
-	if v.Finite() {
-		t.Error("an operand with Inf passes for finite")
-	}
-	if got := v.Check(gemm.NewMatrix[float64](3, 3), Limit{gemm.Componentwise, 1}); got.OK() || got.Reason == "" {
-		t.Errorf("operands with Inf: %+v, want not ok with a reason", got)
-	}
-	a.Set(1, 1, math.NaN())
-	if New(product(a, b), 1).Finite() {
-		t.Error("an operand with NaN passes for finite")
+	for _, bad := range []float64{math.Inf(1), math.NaN()} {
+		a.Set(1, 1, bad)
+		v := New(product(a, b), 1)
+		if got := v.Check(b, Limit{gemm.Componentwise, 1}); v.Finite() || got.OK() || got.Reason == "" {
+			t.Errorf("operands with %v: finite %v, %+v, want not ok with a reason", bad, v.Finite(), got)
+		}
 	}
 }
 
-func TestEmptyAndZeroProducts(t *testing.T) {
-	for _, s := range [][3]int{{0, 0, 0}, {0, 5, 3}, {5, 0, 3}, {4, 5, 0}} {
-		a, b := gemm.NewMatrix[float32](s[0], s[2]), gemm.NewMatrix[float32](s[2], s[1])
-		c := gemm.NewMatrix[float32](s[0], s[1])
-		v := New(product(a, b), 1)
-		if got := v.Check(c, Limit{gemm.Componentwise, 0}); !got.OK() {
-			t.Errorf("%v: %+v, want ok", s, got)
-		}
-		if s[0]*s[1] > 0 {
-			c.Set(0, 0, 1e-30)
-			if got := v.Check(c, Limit{gemm.Componentwise, 0}); got.OK() {
-				t.Errorf("%v: 1e-30 in place of 0 passes: %+v", s, got)
-			}
+func TestZeroProduct(t *testing.T) {
+	c := gemm.NewMatrix[float32](4, 5)
+	v := New(product(gemm.NewMatrix[float32](4, 0), gemm.NewMatrix[float32](0, 5)), 1)
+	for x, ok := range map[float32]bool{0: true, 1e-30: false} {
+		c.Set(0, 0, x)
+		if got := v.Check(c, Limit{gemm.Componentwise, 0}); got.OK() != ok {
+			t.Errorf("%v in place of 0: %+v, want ok %t", x, got, ok)
 		}
 	}
 }
@@ -300,8 +287,7 @@ func TestVerdictFailsOnNaN(t *testing.T) {
 	}
 }
 
-// TestReferenceIsDeterministic compares references and verdicts on one and on four processors bit by bit, also for
-// rows whose sums must be in the order of k.
+// TestReferenceIsDeterministic compares references and verdicts on one and on four processors bit by bit.
 func TestReferenceIsDeterministic(t *testing.T) {
 	t.Run("f32", deterministicReference[float32])
 	t.Run("f64", deterministicReference[float64])
@@ -341,20 +327,6 @@ func deterministicReference[T gemm.Float](t *testing.T) {
 	}
 	if !slices.Equal(verdicts[0], verdicts[1]) {
 		t.Errorf("verdicts differ: %q", verdicts)
-	}
-	for _, e := range one.elements {
-		var hi, lo, abs float64
-		for l, x := range one.a.Row(e.i) {
-			p, r := twoProd(x, one.b.At(l, e.j))
-			h, t := twoSum(hi, p)
-			if !one.paired {
-				t = 0
-			}
-			hi, lo, abs = h, lo+(t+r), abs+math.Abs(p)
-		}
-		if want := one.finish(e.i, e.j, hi, lo, abs); e != want {
-			t.Fatalf("element %+v, want %+v", e, want)
-		}
 	}
 }
 
@@ -461,24 +433,6 @@ func TestFarMagnitudes(t *testing.T) {
 				t.Errorf("%+v: a lost element passes: %+v", test, got)
 			}
 			right.Set(200, 100, lost)
-		}
-	}
-}
-
-// TestUnderflow checks that both α·(A·B) and (α·A)·B pass if products underflow before α multiplies
-// them, and that a larger error does not.
-func TestUnderflow(t *testing.T) {
-	const tiny, large = 0x1p-560, 0x1p50
-	a, b, c := gemm.NewMatrix[float64](1, 2), gemm.NewMatrix[float64](2, 1), gemm.NewMatrix[float64](1, 1)
-	copy(a.Data, []float64{tiny, tiny})
-	copy(b.Data, []float64{tiny, tiny})
-	op := product(a, b)
-	op.Alpha = large
-	v := New(op, 1)
-	for x, want := range map[float64]bool{0: true, 2 * large * tiny * tiny: true, 0x1p-1020: false} {
-		c.Set(0, 0, x)
-		if got := v.Check(c, Limit{gemm.Componentwise, gemm.Gamma(2, 0x1p-53)}); got.OK() != want {
-			t.Errorf("%g: %+v, want ok %t", x, got, want)
 		}
 	}
 }

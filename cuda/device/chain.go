@@ -141,29 +141,21 @@ func (r *chain[T]) Do(ctx context.Context) (cost gemm.Cost, err error) {
 	if err := cu.MemsetD8Async(r.at(chainOther), 0xff, r.bytes, d.stream); err != nil {
 		return cost, failed("cuMemsetD8Async", err)
 	}
-	if err := mark(d.start, d.stream); err != nil {
-		return cost, err
-	}
 	n := r.c.Rows
 	blocks := (n + 3) / 4 * ((n + 1023) / 1024)
 	addition := []uint64{uint64(n), uint64(r.at(chainSum)), uint64(r.at(chainB)), uint64(r.ld)}
-	for step := range r.steps {
-		if err := d.launch(r.add, [3]int{blocks, 1, 1}, [3]int{256, 1, 1}, 0, addition); err != nil {
-			return cost, err
+	cost.Time, err = d.timed(ctx, &r.clocks, func() error {
+		for step := range r.steps {
+			if err := d.launch(r.add, [3]int{blocks, 1, 1}, [3]int{256, 1, 1}, 0, addition); err != nil {
+				return err
+			}
+			if err := r.p.engine.start(r.operands(step), nil); err != nil {
+				return err
+			}
 		}
-		if err := r.p.engine.start(r.operands(step), nil); err != nil {
-			return cost, err
-		}
-	}
-	if err := mark(d.end, d.stream); err != nil {
-		return cost, err
-	}
-	d.monitor.sample(&r.clocks) // while they run
-	if err := d.wait(ctx, d.end); err != nil {
-		return cost, err
-	}
-	r.done = true
-	cost.Time, err = between(d.start, d.end)
+		return nil
+	})
+	r.done = err == nil
 	return cost, err
 }
 

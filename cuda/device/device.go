@@ -51,15 +51,6 @@ type Device struct {
 	pinned [][]byte // guarded by mu: memory of the host
 }
 
-// errDevice wraps errors of a GPU that is not there.
-func errDevice(number, count int) error {
-	have := fmt.Sprintf("has GPUs 0 to %d", count-1)
-	if count == 1 {
-		have = "has GPU 0 alone"
-	}
-	return gemm.Unavailablef("--device %d: this host %s", number, have)
-}
-
 // find returns what the GPU of that number is, without a context on it.
 func find(number int) (*Device, error) {
 	count, err := cu.NumDevices()
@@ -67,7 +58,8 @@ func find(number int) (*Device, error) {
 		return nil, failed("cuDeviceGetCount", err)
 	}
 	if number < 0 || number >= count {
-		return nil, errDevice(number, count)
+		return nil, gemm.Unavailablef("--device %d: there is no such GPU: this host has %d, numbered from 0", number,
+			count)
 	}
 	at, err := cu.GetDevice(number)
 	if err != nil {

@@ -3,7 +3,6 @@
 package device_test
 
 import (
-	"math/rand/v2"
 	"os"
 	"path"
 	"slices"
@@ -121,8 +120,6 @@ func needTorch(t *testing.T, v gemm.Variant) {
 
 func staged[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 	needTorch(t, v)
-	m, err := gemm.New[T](v, p)
-	gemmtest.Must(t, err)
 	for _, s := range []struct{ m, n, k, pad int }{{70, 90, 110, 0}, {133, 261, 67, 3}, {129, 64, 40, 4}, {1, 1, 1, 0},
 		{5, 300, 0, 0}, {0, 5, 7, 0}, {5, 0, 7, 0}, {0, 0, 0, 0}} {
 		a, x, c := padded[T](s.m, s.k, s.pad), padded[T](s.k, s.n, s.pad), padded[T](s.m, s.n, s.pad)
@@ -132,81 +129,40 @@ func staged[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 		for i := range x.Data {
 			x.Data[i] = gemm.FromFloat64[T](float64(i%5 - 2))
 		}
-		run, err := m.(gemm.Stager[T]).Stage(t.Context(), c, a, x)
-		gemmtest.Must(t, err)
-		for range 3 {
-			clear(c.Data)
-			if _, err := run.Do(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			gemmtest.Must(t, run.Collect(t.Context()))
-			for i := range s.m {
-				for j := range s.n {
-					want := 0.0
-					for l := range s.k {
-						want += gemm.ToFloat64(a.At(i, l)) * gemm.ToFloat64(x.At(l, j))
-					}
-					if got := gemm.ToFloat64(c.At(i, j)); !(got == rounded[T](want)) {
-						t.Fatalf("%d×%d×%d: element (%d, %d) is %v, want %v", s.m, s.n, s.k, i, j, got, want)
-					}
-				}
-			}
-		}
-		if d := run.(record.OnDevice).Device(); d.Pipe == "" || d.L2 != "cold" {
-			t.Errorf("%+v", d)
-		}
-		if err := run.Close(); err != nil {
-			t.Error(err)
-		}
+		thrice(t, v, p, c, a, x, func() { device.Exact(t, cuda.Plain, a, x, c, c) })
 	}
 }
-
-// rounded returns x as the type has it.
-func rounded[T gemm.Number](x float64) float64 { return gemm.ToFloat64(gemm.FromFloat64[T](x)) }
 
 // stagedBytes is staged in GF(2⁸). Widths are close to the widths of words and tiles; there are more rows
 // and k indices than a tile has; leading dimensions allow copies of 16, 8, 4, 2 and 1 bytes.
 func stagedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
-	m, err := gemm.New[gf256.Elem](v, p)
-	gemmtest.Must(t, err)
-	random := rand.New(rand.NewPCG(8, 0))
 	for _, s := range []struct{ m, n, k, ld int }{
 		{4, 10000, 10, 10000}, {4, 8191, 10, 8192}, {4, 8193, 10, 8200}, {3, 4097, 7, 4100}, {5, 4095, 11, 4098},
 		{17, 1001, 33, 1001}, {4, 6143, 10, 6143},
 		{70, 300, 65, 304}, {1, 1, 1, 1}, {2, 15, 1, 16}, {5, 300, 0, 300}, {0, 5, 7, 5}, {5, 0, 7, 1}, {0, 0, 0, 1},
 	} {
-		a, x, c := padded[gf256.Elem](s.m, s.k, 1), padded[gf256.Elem](s.k, s.n, s.ld-s.n),
-			padded[gf256.Elem](s.m, s.n, s.ld-s.n)
-		for _, data := range [][]gf256.Elem{a.Data, x.Data} {
-			for i := range data {
-				data[i] = gf256.New(uint8(random.Uint32()))
-			}
-		}
-		run, err := m.(gemm.Stager[gf256.Elem]).Stage(t.Context(), c, a, x)
-		gemmtest.Must(t, err)
-		for range 3 {
-			clear(c.Data)
-			if _, err := run.Do(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			gemmtest.Must(t, run.Collect(t.Context()))
-			for i := range s.m {
-				want := make([]gf256.Elem, s.n)
-				for l := range s.k {
-					gf256.AddScaled(want, a.At(i, l), x.Row(l))
-				}
-				if !slices.Equal(c.Row(i), want) {
-					t.Fatalf("%d×%d×%d, rows %d apart: row %d differs", s.m, s.n, s.k, s.ld, i)
-				}
-			}
-		}
-		if d := run.(record.OnDevice).Device(); d.Pipe != "gf256" || d.L2 != "cold" {
-			t.Errorf("%+v", d)
-		}
-		if err := run.Close(); err != nil {
-			t.Error(err)
-		}
+		a, x := device.RandomBytes(s.m, s.k, 1), device.RandomBytes(s.k, s.n, s.ld-s.n)
+		c := padded[gf256.Elem](s.m, s.n, s.ld-s.n)
+		thrice(t, v, p, c, a, x, func() { device.SameProduct(t, c, a, x) })
 	}
+}
+
+// thrice computes a staged product three times, and checks each.
+func thrice[T gemm.Element](t *testing.T, v gemm.Variant, p gemm.Params, c, a, x gemm.Matrix[T], check func()) {
+	t.Helper()
+	m, err := gemm.New[T](v, p)
+	gemmtest.Must(t, err)
+	run, err := m.(gemm.Stager[T]).Stage(t.Context(), c, a, x)
+	gemmtest.Must(t, err)
+	for range 3 {
+		clear(c.Data)
+		device.Once(t, run)
+		check()
+	}
+	if d := run.(record.OnDevice).Device(); d.Pipe == "" || d.L2 != "cold" {
+		t.Errorf("%+v", d)
+	}
+	gemmtest.Must(t, run.Close())
 }
 
 // padded returns a matrix with pad elements between its rows.
@@ -252,8 +208,6 @@ func chained[T gemm.Float](t *testing.T, v gemm.Variant) {
 				t.Errorf("n = %d: %s", n, got.Reason)
 			}
 		}
-		if err := run.Close(); err != nil {
-			t.Error(err)
-		}
+		gemmtest.Must(t, run.Close())
 	}
 }

@@ -87,14 +87,10 @@ func (d *Device) Peaks(ctx context.Context, each time.Duration) (out []Peak, err
 		}
 		best, rounds := 0.0, 64
 		for begin := time.Now(); best == 0 || time.Since(begin) < each; {
-			if err := mark(d.start, d.stream); err != nil {
-				return nil, err
-			}
-			if err := d.launch(k, [3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, 0,
-				[]uint64{uint64(rounds), x, uint64(room.at)}); err != nil {
-				return nil, err
-			}
-			took, err := d.elapsed(ctx)
+			took, err := d.timed(ctx, nil, func() error {
+				return d.launch(k, [3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, 0,
+					[]uint64{uint64(rounds), x, uint64(room.at)})
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -121,13 +117,9 @@ func (d *Device) CopyRate(ctx context.Context) (gbps float64, err error) {
 	}
 	defer func() { err = errors.Join(err, d.free(&room)) }()
 	for range 5 {
-		if err := mark(d.start, d.stream); err != nil {
-			return 0, err
-		}
-		if err := cu.MemcpyDtoDAsync(room.at+bytes, room.at, bytes, d.stream); err != nil {
-			return 0, failed("cuMemcpyDtoDAsync", err)
-		}
-		took, err := d.elapsed(ctx)
+		took, err := d.timed(ctx, nil, func() error {
+			return failed("cuMemcpyDtoDAsync", cu.MemcpyDtoDAsync(room.at+bytes, room.at, bytes, d.stream))
+		})
 		if err != nil {
 			return 0, err
 		}

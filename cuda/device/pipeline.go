@@ -142,10 +142,22 @@ func (x *pipeline[T]) drain(ctx context.Context, err error) error {
 	return cmp.Or(err, x.d.synchronize(ctx, x.d.up.stream, x.d.stream, x.d.down.stream))
 }
 
-// elapsed records the end of what has been started since d.start was recorded, waits for it
-// and returns the time between.
-func (d *Device) elapsed(ctx context.Context) (time.Duration, error) {
-	if err := d.synchronize(ctx, d.stream); err != nil {
+// timed returns the time of what f starts on the device's stream, by events. It samples clocks while that runs, unless
+// they are nil.
+func (d *Device) timed(ctx context.Context, c *clocks, f func() error) (time.Duration, error) {
+	if err := mark(d.start, d.stream); err != nil {
+		return 0, err
+	}
+	if err := f(); err != nil {
+		return 0, err
+	}
+	if err := mark(d.end, d.stream); err != nil {
+		return 0, err
+	}
+	if c != nil {
+		d.monitor.sample(c)
+	}
+	if err := d.wait(ctx, d.end); err != nil {
 		return 0, err
 	}
 	return between(d.start, d.end)

@@ -29,28 +29,37 @@ func integers[T gemm.Float](rows, cols, seed int) gemm.Matrix[T] {
 	return m.Slice(0, 0, rows, cols)
 }
 
-// at returns an element of op(X).
-func at[T gemm.Float](transposed bool, x gemm.Matrix[T], i, j int) T {
-	if transposed {
-		return x.At(j, i)
-	}
-	return x.At(i, j)
-}
-
-// exact fails unless C is the product of the integers.
-func exact[T gemm.Float](t *testing.T, c, a, x gemm.Matrix[T]) {
+// Exact fails unless C is α·op(A)·op(B) + β·C of what it was, of numbers whose sums are exact, rounded once.
+func Exact[T gemm.Number](t testing.TB, op cuda.Operation, a, b, was, c gemm.Matrix[T]) {
 	t.Helper()
+	at := func(transposed bool, x gemm.Matrix[T], i, j int) float64 {
+		if transposed {
+			i, j = j, i
+		}
+		return gemm.ToFloat64(x.At(i, j))
+	}
+	k := shapeOf(op, c, a).K
 	for i := range c.Rows {
 		for j := range c.Cols {
-			var want T
-			for l := range a.Cols {
-				want += a.At(i, l) * x.At(l, j)
+			sum := 0.0
+			for l := range k {
+				sum += at(op.TransA, a, i, l) * at(op.TransB, b, l, j)
 			}
-			if got := c.At(i, j); !(got == want) {
-				t.Fatalf("element (%d, %d) is %v, want %v", i, j, got, want)
+			want := gemm.FromFloat64[T](op.Alpha*sum + op.Beta*at(false, was, i, j))
+			if got := c.At(i, j); !(gemm.ToFloat64(got) == gemm.ToFloat64(want)) {
+				t.Fatalf("%d×%d, %+v: element (%d, %d) is %v, want %v", c.Rows, c.Cols, op, i, j, got, want)
 			}
 		}
 	}
+}
+
+// Once computes a staged product once and collects it.
+func Once(t testing.TB, run gemm.Run) {
+	t.Helper()
+	if _, err := run.Do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	gemmtest.Must(t, run.Collect(t.Context()))
 }
 
 // TestPanels compares products from and to host memory, in overlapping panels of integers, with the
@@ -96,25 +105,10 @@ func inPanels[T gemm.Float](t *testing.T, b *Backend, v gemm.Variant) {
 			if op.TransB {
 				x, tB = integers[T](s.n, s.k, 3), blas.Trans
 			}
-			want := gemm.NewMatrix[T](s.m, s.n)
-			for i := range s.m {
-				for j := range s.n {
-					var sum T
-					for l := range s.k {
-						sum += at(op.TransA, a, i, l) * at(op.TransB, x, l, j)
-					}
-					want.Row(i)[j] = T(op.Alpha)*sum + T(op.Beta)*c.At(i, j)
-				}
-			}
+			was := c
+			was.Data = slices.Clone(c.Data)
 			gemmtest.Must(t, multiplier.Gemm(t.Context(), tA, tB, T(op.Alpha), a, x, T(op.Beta), c))
-			for i := range s.m {
-				for j := range s.n {
-					if got := c.At(i, j); !(got == want.At(i, j)) {
-						t.Fatalf("%d×%d×%d in %d panels, %+v: element (%d, %d) is %v, want %v", s.m, s.n, s.k, s.panels, op, i, j, got,
-							want.At(i, j))
-					}
-				}
-			}
+			Exact(t, op, a, x, was, c)
 		}
 	}
 }
@@ -147,15 +141,14 @@ func TestPanelsCancelled(t *testing.T) {
 			t.Fatalf("cancelled at check %d: %v", n, err)
 		}
 	}
-	exact(t, c, a, x)
+	Exact(t, cuda.Plain, a, x, c, c)
 }
 
-// randomBytes returns a matrix of elements of GF(2⁸) whose rows have 3 elements between them.
-func randomBytes(rows, cols int, seed uint64) gemm.Matrix[gf256.Elem] {
-	random := rand.New(rand.NewPCG(seed, 0))
-	m := gemm.NewMatrix[gf256.Elem](rows, cols+3)
+// RandomBytes returns a matrix of elements of GF(2⁸) whose rows have the given number of elements between them.
+func RandomBytes(rows, cols, gap int) gemm.Matrix[gf256.Elem] {
+	m := gemm.NewMatrix[gf256.Elem](rows, cols+gap)
 	for i := range m.Data {
-		m.Data[i] = gf256.New(uint8(random.Uint32()))
+		m.Data[i] = gf256.New(uint8(rand.Uint32()))
 	}
 	return m.Slice(0, 0, rows, cols)
 }
@@ -167,9 +160,9 @@ func bytesInPanels(t *testing.T, b *Backend, v gemm.Variant) {
 		b.panels = cuda.Panels{Edge: s.edge, Bytes: 1, Most: 8}
 		multiplier, err := gemm.New[gf256.Elem](v, nil)
 		gemmtest.Must(t, err)
-		a, x, c := randomBytes(s.m, s.k, 1), randomBytes(s.k, s.n, 2), randomBytes(s.m, s.n, 3)
+		a, x, c := RandomBytes(s.m, s.k, 1), RandomBytes(s.k, s.n, 2), RandomBytes(s.m, s.n, 3)
 		gemmtest.Must(t, multiplier.Multiply(t.Context(), c, a, x))
-		sameProduct(t, c, a, x)
+		SameProduct(t, c, a, x)
 	}
 }
 
@@ -193,11 +186,8 @@ func TestShared(t *testing.T) {
 	for range 2 {
 		for _, run := range runs {
 			clear(c.Data)
-			if _, err := run.Do(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			gemmtest.Must(t, run.Collect(t.Context()))
-			exact(t, c, a, x)
+			Once(t, run)
+			Exact(t, cuda.Plain, a, x, c, c)
 		}
 	}
 	if err := runs[0].Collect(t.Context()); !errors.Is(err, errCollect) {
@@ -309,7 +299,7 @@ func TestTimeline(t *testing.T) {
 	gemmtest.Must(t, err)
 	clear(c.Data)
 	gemmtest.Must(t, run.Collect(t.Context()))
-	exact(t, c, a, x)
+	Exact(t, cuda.Plain, a, x, c, c)
 	did := line.Activity()
 	var phases, kernels []string
 	var within timeline.Phase

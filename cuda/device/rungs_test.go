@@ -13,6 +13,7 @@ import (
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/cuda/device"
 	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/half"
@@ -53,15 +54,6 @@ func stageable[T gemm.Element](t *testing.T, v gemm.Variant, p gemm.Params) gemm
 	return m
 }
 
-// once computes the staged product once and collects it.
-func once(t *testing.T, run gemm.Run) {
-	t.Helper()
-	if _, err := run.Do(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	gemmtest.Must(t, run.Collect(t.Context()))
-}
-
 // TestRepeatable checks that every rung with every setting computes the same bits each time, of numbers whose sums are
 // rounded.
 func TestRepeatable(t *testing.T) {
@@ -81,20 +73,18 @@ func repeated[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 		}
 		run, err := m.(gemm.Stager[T]).Stage(t.Context(), c, a, b)
 		gemmtest.Must(t, err)
-		once(t, run)
+		device.Once(t, run)
 		first := slices.Clone(c.Data)
 		for range 4 {
 			clear(c.Data)
-			once(t, run)
+			device.Once(t, run)
 			for j, x := range first {
 				if got := c.Data[j]; !(gemm.ToFloat64(got) == gemm.ToFloat64(x)) {
 					t.Fatalf("%v: element %d is %v, and %v of the first product", s, j, got, x)
 				}
 			}
 		}
-		if err := run.Close(); err != nil {
-			t.Error(err)
-		}
+		gemmtest.Must(t, run.Close())
 	}
 }
 
@@ -122,32 +112,15 @@ func raggedNumbers[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 		}
 		a, b := integral[T](op.tA, s.M, s.K, 7), integral[T](op.tB, s.K, s.N, 5)
 		c := integral[T](blas.NoTrans, s.M, s.N, 3)
-		want := gemm.NewMatrix[float64](s.M, s.N)
-		for i := range s.M {
-			for l := range s.K {
-				x := op.alpha * element(op.tA, a, i, l)
-				for j := range s.N {
-					want.Row(i)[j] += x * element(op.tB, b, l, j)
-				}
-			}
-			for j := range s.N { // an element is rounded once
-				want.Row(i)[j] = rounded[T](want.Row(i)[j] + op.beta*gemm.ToFloat64(c.At(i, j)))
-			}
-		}
+		was := c
+		was.Data = slices.Clone(c.Data)
 		run, err := m.StageGemm(t.Context(), op.tA, op.tB, gemm.FromFloat64[T](op.alpha), a, b,
 			gemm.FromFloat64[T](op.beta), c)
 		gemmtest.Must(t, err)
-		once(t, run)
-		for i := range s.M {
-			for j := range s.N {
-				if got := gemm.ToFloat64(c.At(i, j)); !(got == want.At(i, j)) {
-					t.Fatalf("%v, %+v: element (%d, %d) is %v, want %v", s, op, i, j, got, want.At(i, j))
-				}
-			}
-		}
-		if err := run.Close(); err != nil {
-			t.Error(err)
-		}
+		device.Once(t, run)
+		device.Exact(t, cuda.Operation{TransA: op.tA != blas.NoTrans, TransB: op.tB != blas.NoTrans, Alpha: op.alpha,
+			Beta: op.beta}, a, b, was, c)
+		gemmtest.Must(t, run.Close())
 	}
 }
 
@@ -170,38 +143,15 @@ func integral[T gemm.Number](op blas.Transpose, rows, cols, period int) gemm.Mat
 	return m
 }
 
-// element returns an element of op(X).
-func element[T gemm.Number](op blas.Transpose, x gemm.Matrix[T], i, j int) float64 {
-	if op != blas.NoTrans {
-		i, j = j, i
-	}
-	return gemm.ToFloat64(x.At(i, j))
-}
-
 func raggedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
 	m := stageable[gf256.Elem](t, v, p).(gemm.Stager[gf256.Elem])
-	random := rand.New(rand.NewPCG(8, 0))
 	for _, s := range []gemm.Shape{{M: 5, N: 4095, K: 11}, {M: 70, N: 301, K: 65}} {
-		a, b, c := padded[gf256.Elem](s.M, s.K, 1), padded[gf256.Elem](s.K, s.N, 2), padded[gf256.Elem](s.M, s.N, 2)
-		for _, data := range [][]gf256.Elem{a.Data, b.Data} {
-			for i := range data {
-				data[i] = gf256.New(uint8(random.Uint32()))
-			}
-		}
+		a, b := device.RandomBytes(s.M, s.K, 1), device.RandomBytes(s.K, s.N, 2)
+		c := padded[gf256.Elem](s.M, s.N, 2)
 		run, err := m.Stage(t.Context(), c, a, b)
 		gemmtest.Must(t, err)
-		once(t, run)
-		for i := range s.M {
-			want := make([]gf256.Elem, s.N)
-			for l := range s.K {
-				gf256.AddScaled(want, a.At(i, l), b.Row(l))
-			}
-			if !slices.Equal(c.Row(i), want) {
-				t.Fatalf("%v: row %d differs", s, i)
-			}
-		}
-		if err := run.Close(); err != nil {
-			t.Error(err)
-		}
+		device.Once(t, run)
+		device.SameProduct(t, c, a, b)
+		gemmtest.Must(t, run.Close())
 	}
 }

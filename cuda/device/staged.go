@@ -290,27 +290,19 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 	if err := r.fill(ctx, times); err != nil {
 		return 0, err
 	}
-	if err := mark(d.start, d.stream); err != nil {
-		return 0, err
-	}
-	for range times {
-		start := r.start
-		if d.profiles && !r.profiled {
-			start = r.profile
+	took, err := d.timed(ctx, &r.clocks, func() error {
+		for range times {
+			start := r.start
+			if d.profiles && !r.profiled {
+				start = r.profile
+			}
+			if err := start(); err != nil {
+				return err
+			}
+			r.next = (r.next + 1) % r.sets
 		}
-		if err := start(); err != nil {
-			return 0, err
-		}
-		r.next = (r.next + 1) % r.sets
-	}
-	if err := mark(d.end, d.stream); err != nil {
-		return 0, err
-	}
-	d.monitor.sample(&r.clocks) // while they run
-	if err := d.wait(ctx, d.end); err != nil {
-		return 0, err
-	}
-	took, err := between(d.start, d.end)
+		return nil
+	})
 	if r.verifier != nil && err == nil {
 		err = r.verifier.after(ctx, times)
 	}

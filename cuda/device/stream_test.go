@@ -53,16 +53,8 @@ func slice(memory []gf256.Elem, k, m, width, stride int) (b, c gemm.Matrix[gf256
 	return b, c
 }
 
-func randomCode(m, k int) gemm.Matrix[gf256.Elem] {
-	a := gemm.NewMatrix[gf256.Elem](m, k)
-	for i := range a.Data {
-		a.Data[i] = gf256.New(uint8(rand.Uint32()))
-	}
-	return a
-}
-
-// sameProduct compares C with the product by the processor.
-func sameProduct(t *testing.T, c, a, b gemm.Matrix[gf256.Elem]) {
+// SameProduct compares C with the product by the processor.
+func SameProduct(t *testing.T, c, a, b gemm.Matrix[gf256.Elem]) {
 	t.Helper()
 	v, err := gemm.Lookup(serial.Variants(), "serial/packed")
 	gemmtest.Must(t, err)
@@ -95,7 +87,7 @@ func TestStream(t *testing.T) {
 	p := openStreamed(t)
 	var group sync.WaitGroup
 	defer group.Wait()
-	codes := map[[2]int]gemm.Matrix[gf256.Elem]{{4, 10}: randomCode(4, 10), {20, 50}: randomCode(20, 50)}
+	codes := map[[2]int]gemm.Matrix[gf256.Elem]{{4, 10}: RandomBytes(4, 10, 0), {20, 50}: RandomBytes(20, 50, 0)}
 	for i, s := range []struct{ m, k, width, gap int }{
 		{4, 10, 1 << 20, 0}, {4, 10, 1 << 20, 0}, {4, 10, 1 << 20, 64}, {4, 10, 1<<20 - 1, 1}, {4, 10, 1, 0},
 		{20, 50, 1 << 18, 0}, {20, 50, 1 << 18, 0}, {4, 10, 1 << 20, 0}, {4, 10, 3 << 20, 0}, {4, 10, 12345, 7},
@@ -103,7 +95,7 @@ func TestStream(t *testing.T) {
 	} {
 		a := codes[[2]int{s.m, s.k}]
 		if i >= 12 { // another matrix for each
-			a = randomCode(s.m, s.k)
+			a = RandomBytes(s.m, s.k, 0)
 		}
 		stride := s.width + s.gap
 		b, c := slice(pinnedBytes(t, p, (s.k+s.m)*stride), s.k, s.m, s.width, stride)
@@ -121,7 +113,7 @@ func TestStream(t *testing.T) {
 				return
 			}
 			checkStages(t, stages)
-			sameProduct(t, c, a, b)
+			SameProduct(t, c, a, b)
 		})
 	}
 }
@@ -130,11 +122,11 @@ func TestStream(t *testing.T) {
 func TestPinned(t *testing.T) {
 	p := openStreamed(t)
 	const m, k, width, stride = 300, 200, 1 << 20, 1<<20 + 3
-	a := randomCode(m, k)
+	a := RandomBytes(m, k, 0)
 	b, c := slice(pinnedBytes(t, p, (k+m)*stride), k, m, width, stride)
 	gemmtest.Must(t, p.Multiply(t.Context(), c, a, b))
-	sameProduct(t, c.Slice(0, 0, m, 1000), a, b.Slice(0, 0, k, 1000))
-	sameProduct(t, c.Slice(0, width-1000, m, 1000), a, b.Slice(0, width-1000, k, 1000))
+	SameProduct(t, c.Slice(0, 0, m, 1000), a, b.Slice(0, 0, k, 1000))
+	SameProduct(t, c.Slice(0, width-1000, m, 1000), a, b.Slice(0, width-1000, k, 1000))
 	for i := range c.Rows - 1 {
 		if gap := c.Data[i*stride+width : (i+1)*stride]; slices.ContainsFunc(gap, func(e gf256.Elem) bool {
 			return e != gf256.New(0)
@@ -164,7 +156,7 @@ func checkStages(t *testing.T, stages []timeline.Stage) {
 func TestStreamRefuses(t *testing.T) {
 	p := openStreamed(t)
 	const m, k, width = 4, 10, 1 << 20
-	a := randomCode(m, k)
+	a := RandomBytes(m, k, 0)
 	room := pinnedBytes(t, p, (k+m)*width)
 	b, c := slice(room, k, m, width, width)
 	loose := gemm.NewMatrix[gf256.Elem](m, width)
@@ -179,7 +171,7 @@ func TestStreamRefuses(t *testing.T) {
 		if _, err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		sameProduct(t, c, a, b)
+		SameProduct(t, c, a, b)
 	}
 	stream()
 	d := p.d
@@ -203,7 +195,7 @@ func TestStreamRefuses(t *testing.T) {
 	if err := p.Multiply(t.Context(), c2, a, wide); err != nil {
 		t.Errorf("in panels: %v", err)
 	}
-	sameProduct(t, c2, a, wide)
+	SameProduct(t, c2, a, wide)
 	stream()
 	var err error
 	release := d.bind(&err)
@@ -218,14 +210,14 @@ func TestStreamRefuses(t *testing.T) {
 	if _, err := wait(); err != nil {
 		t.Error(err)
 	}
-	sameProduct(t, c2, a, wide)
+	SameProduct(t, c2, a, wide)
 }
 
 // BenchmarkStream has slices of 10+4 in several sizes, and several of them in flight. The rate counts the bytes of B.
 func BenchmarkStream(b *testing.B) {
 	p := openStreamed(b)
 	const k, m, most = 10, 4, 4
-	a := randomCode(m, k)
+	a := RandomBytes(m, k, 0)
 	memory := pinnedBytes(b, p, most*64<<20)
 	for _, size := range []int{4 << 20, 16 << 20, 32 << 20, 64 << 20} {
 		for flying := 1; flying <= most; flying++ {

@@ -182,21 +182,16 @@ func download[T gemm.Element](ctx context.Context, d *Device, m gemm.Matrix[T], 
 
 // copyTime returns the time of the copy alone, between pinned memory and the device.
 func (d *Device) copyTime(ctx context.Context, at cu.DevicePtr, bytes int64, up bool) (time.Duration, error) {
-	if err := mark(d.start, d.stream); err != nil {
-		return 0, err
-	}
-	for done := int64(0); done < bytes; done += pieceBytes {
-		n := min(pieceBytes, bytes-done)
-		p := d.up.pieces[0].at
-		var err error
-		if up {
-			err = copyRows(nil, at+cu.DevicePtr(done), n, p, 0, n, n, 1, d.stream)
-		} else {
-			err = copyRows(p, 0, n, nil, at+cu.DevicePtr(done), n, n, 1, d.stream)
+	return d.timed(ctx, nil, func() (err error) {
+		for done := int64(0); done < bytes && err == nil; done += pieceBytes {
+			n := min(pieceBytes, bytes-done)
+			p := d.up.pieces[0].at
+			if up {
+				err = copyRows(nil, at+cu.DevicePtr(done), n, p, 0, n, n, 1, d.stream)
+			} else {
+				err = copyRows(p, 0, n, nil, at+cu.DevicePtr(done), n, n, 1, d.stream)
+			}
 		}
-		if err != nil {
-			return 0, err
-		}
-	}
-	return d.elapsed(ctx)
+		return err
+	})
 }

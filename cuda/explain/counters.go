@@ -141,9 +141,10 @@ func complaintOf(log string) string {
 // executed distinguishes the kernel that multiplied from a kernel that did nothing, such as a fallback.
 const executed = "smsp__inst_executed.sum"
 
-// parseCounters returns the counters in the profiler's log by the cuda.Mark before them: of the last one of the launches
-// with the most instructions. The log has lines of the profiler, and a table whose lines begin with a quote: names of
-// columns, units, and then a line per launch. Counters that the profiler does not have on this GPU are left out.
+// parseCounters returns the counters in the profiler's log by the cuda.Mark before them: of the last one of the
+// launches with the most instructions. The log has lines of the profiler, and a table whose lines begin with a quote:
+// names of columns, units, and then a line per launch. Counters that the profiler does not have on this GPU are left
+// out.
 func parseCounters(log string) (map[string]Values, error) {
 	var table strings.Builder
 	for line := range strings.Lines(log) {

@@ -34,6 +34,7 @@ type Document struct {
 	Peaks           map[string]float64 `json:"gflops,omitempty"` // by pipe
 	Bandwidth       float64            `json:"gbps,omitempty"`
 	Rungs           []Row              `json:"rungs"`
+	Shapes          []gemm.Shape       `json:"-"` // of each row's Products
 }
 
 // Row is one rung with one of its settings.
@@ -79,13 +80,8 @@ type Product struct {
 
 // Rungs compiles the rungs with all of their settings, limits of registers and padding.
 func Rungs(ctx context.Context, compiler nvrtc.Compiler, task Task) (Document, error) {
-	rows, err := explained(ctx, compiler, task)
-	return Document{record.OutputSchema, task.Capability.String(), compiler.Version(), task.Multiprocessors, task.Peaks,
-		task.Bandwidth, rows}, err
-}
-
-func explained(ctx context.Context, compiler nvrtc.Compiler, task Task) ([]Row, error) {
-	var rows []Row
+	d := Document{record.OutputSchema, task.Capability.String(), compiler.Version(), task.Multiprocessors, task.Peaks,
+		task.Bandwidth, nil, task.Shapes}
 	of := map[[2]string]*cuda.Explanation{} // the first settings of rungs, by type and name
 	var last *cuda.Explanation              // of the type
 	for _, r := range task.Rungs {
@@ -100,7 +96,7 @@ func explained(ctx context.Context, compiler nvrtc.Compiler, task Task) ([]Row, 
 		first := true
 		for _, s := range combinations(r, task) {
 			if err := ctx.Err(); err != nil {
-				return nil, err
+				return d, err
 			}
 			var tile cuda.TileError
 			e, err := cuda.Explain(compiler, r, s.tile, s.maxRegs, task.Capability)
@@ -111,21 +107,21 @@ func explained(ctx context.Context, compiler nvrtc.Compiler, task Task) ([]Row, 
 			case errors.Is(err, gemm.ErrUnavailable), errors.Is(err, occupancy.ErrKernel):
 				row.Reason = gemm.Why(err)
 			case err != nil:
-				return nil, err
+				return d, err
 			default:
 				row.fill(e, task)
 				if row.Loop, err = loop(ctx, task.Disassembler, e); err != nil {
-					return nil, err
+					return d, err
 				}
 				if first {
 					row.Step, last, first = step(before, e), &e, false
 					of[[2]string{r.Type, r.Name}] = last
 				}
 			}
-			rows = append(rows, row)
+			d.Rungs = append(d.Rungs, row)
 		}
 	}
-	return rows, nil
+	return d, nil
 }
 
 // setting is a tile and a limit of registers.
@@ -195,4 +191,21 @@ func step(before *cuda.Explanation, e cuda.Explanation) *Step {
 		s.Changes = cuda.Changes(*before, e)
 	}
 	return s
+}
+
+// modelClock is the clock in MHz that predictions are for: an H200's at most.
+const modelClock = 1980
+
+// lastWave returns what the cost model says, or nil if the rung cannot cut tiles or the GPU's multiprocessors are not
+// known.
+func lastWave(e cuda.Explanation, task Task, s gemm.Shape) *cuda.Choice {
+	if !e.Rung.Splits || task.Multiprocessors == 0 || s.M == 0 || s.N == 0 {
+		return nil
+	}
+	g := cuda.GPU{Multiprocessors: task.Multiprocessors, Clock: modelClock}
+	c, err := e.Rung.Choice(e.Tile, g, s)
+	if err != nil {
+		return nil
+	}
+	return &c
 }

@@ -34,10 +34,10 @@ func TestExplained(t *testing.T) {
 		MaxRegs: []int{0, 64}, Pads: []int{cuda.NoPad, 1, 4},
 		Multiprocessors: 108, Peaks: map[string]float64{"f64": 9700}, Bandwidth: 1500,
 	}
-	rows, err := explained(t.Context(), compiler{}, task)
+	doc, err := Rungs(t.Context(), compiler{}, task)
 	gemmtest.Must(t, err)
 	seen := map[string]Row{}
-	for _, row := range rows {
+	for _, row := range doc.Rungs {
 		if row.Reason == "" && len(row.Products) != 2 || row.MaxRegs != 0 {
 			t.Errorf("%s %s: %d products, at most %d registers", row.Variant, row.Tile, len(row.Products), row.MaxRegs)
 		}
@@ -58,8 +58,7 @@ func TestExplained(t *testing.T) {
 		t.Errorf("padding of 1: %+v", row)
 	}
 	var b strings.Builder
-	printProducts(&b, rows, 0, task)
-	printWaves(&b, rows, 0)
+	doc.Print(&b)
 	for _, want := range []string{
 		"C of 1000 by 1000, k = 1000:",
 		"cuda/coalesced f64 16x16 3969 2 G 1 M 0 0 0 0 0.12 10 91.9% 187 GFLOP/s memory\n",
@@ -74,14 +73,13 @@ func TestExplained(t *testing.T) {
 
 	task.Rungs = cuda.Ladder("f32")
 	task.Multiprocessors, task.Peaks, task.Bandwidth = 0, nil, 0
-	if rows, err = explained(t.Context(), compiler{}, task); err != nil {
-		t.Fatal(err)
-	}
+	doc, err = Rungs(t.Context(), compiler{}, task)
+	gemmtest.Must(t, err)
 	limited := 0
-	for i, row := range rows {
+	for i, row := range doc.Rungs {
 		if row.MaxRegs != 0 {
 			limited++
-			if before := rows[i-1]; row.MaxRegs != 64 || before.MaxRegs != 0 || before.Variant != row.Variant ||
+			if before := doc.Rungs[i-1]; row.MaxRegs != 64 || before.MaxRegs != 0 || before.Variant != row.Variant ||
 				before.Tile != row.Tile {
 				t.Errorf("%+v after %+v", row, before)
 			}
@@ -108,24 +106,14 @@ func TestExplained(t *testing.T) {
 		t.Errorf("%d settings are limited, want %d", limited, want)
 	}
 	b.Reset()
-	printProducts(&b, rows, 1, task)
-	printBanks(&b, rows)
-	if text := b.String(); strings.Contains(text, "maxregs") || strings.Contains(text, "WAVES") || strings.Contains(text,
-		"ROOFLINE") || strings.Count(text, "\ncuda/") != tiles+accessing {
-		t.Errorf("the tables repeat what limits do not change:\n%s", text)
-	}
-	b.Reset()
-	printRows(&b, rows)
-	if text := b.String(); !strings.Contains(squeeze(text), "cuda/blocktile2d f32 128x128x8 thread 8x8 maxregs 64 ") {
+	doc.Print(&b)
+	text := squeeze(b.String())
+	if !strings.Contains(text, "cuda/blocktile2d f32 128x128x8 thread 8x8 maxregs 64 ") {
 		t.Errorf("the table lacks limits:\n%s", text)
 	}
-}
-
-func TestAccesses(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 999: "999", 2147483648: "2.147 G", 16777216: "16.78 M",
-		1.5e21: "1500 E"} {
-		if got := accesses(x); got != want {
-			t.Errorf("%v is %q, want %q", x, got, want)
-		}
+	_, text, _ = strings.Cut(text, "C of 64 by 32, k = 100:")
+	if strings.Contains(text, "maxregs") || strings.Contains(text, "WAVES") || strings.Contains(text, "ROOFLINE") ||
+		strings.Count(text, "\ncuda/") != tiles+accessing {
+		t.Errorf("the tables repeat what limits do not change:\n%s", text)
 	}
 }

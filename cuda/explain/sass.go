@@ -74,7 +74,8 @@ func (i instruction) base() string {
 
 // kind returns the name without suffixes, but with the width of an access to memory unless a lane has 4 bytes: LDS.128.
 func (i instruction) kind() string {
-	if !strings.HasPrefix(i.name, "LD") && !strings.HasPrefix(i.name, "ST") || i.base() == "LDSM" || i.base() == "STSM" {
+	access := strings.HasPrefix(i.name, "LD") || strings.HasPrefix(i.name, "ST")
+	if !access || i.base() == "LDSM" || i.base() == "STSM" {
 		return i.base()
 	}
 	for suffix := range strings.SplitSeq(i.name, ".") {

@@ -28,8 +28,8 @@ func TestKLoop(t *testing.T) {
 	}{
 		{"gemm", 2 * 64 * 256 * 8 / 4, 2, map[string]float64{"SYNCS": 0.5, "BRA": 1.5, "LDS": 1, "WARPGROUP": 0.5,
 			"HGMMA": 2, "LDG": 0.5}},
-		{"nested", 16 * 32, 1, map[string]float64{"BRA": 11, "IADD3": 2, "LDG.128": 1, "LDS.128": 8, "FFMA": 16, "STS.128": 1,
-			"BAR": 1}},
+		{"nested", 16 * 32, 1, map[string]float64{"BRA": 11, "IADD3": 2, "LDG.128": 1, "LDS.128": 8, "FFMA": 16,
+			"STS.128": 1, "BAR": 1}},
 	} {
 		code, err := parse(listing, test.kernel)
 		gemmtest.Must(t, err)
@@ -63,9 +63,9 @@ func TestMultiplyAdds(t *testing.T) {
 
 // TestKind keeps the width of an access in a name, and no other suffix.
 func TestKind(t *testing.T) {
-	for name, want := range map[string]string{"LDS": "LDS", "LDS.U.128": "LDS.128", "LDS.64": "LDS.64", "STS.U8": "STS.U8",
-		"LDG.E.128.CONSTANT": "LDG.128", "LDGSTS.E.BYPASS.128": "LDGSTS.128", "LDSM.16.M88.4": "LDSM",
-		"IMAD.WIDE.U32": "IMAD", "HGMMA.64x128x16.F32": "HGMMA"} {
+	for name, want := range map[string]string{"LDS": "LDS", "LDS.U.128": "LDS.128", "LDS.64": "LDS.64",
+		"STS.U8": "STS.U8", "LDG.E.128.CONSTANT": "LDG.128", "LDGSTS.E.BYPASS.128": "LDGSTS.128",
+		"LDSM.16.M88.4": "LDSM", "IMAD.WIDE.U32": "IMAD", "HGMMA.64x128x16.F32": "HGMMA"} {
 		if got := (instruction{name: name}).kind(); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}

@@ -124,9 +124,9 @@ func serve(addresses []int, bytes int) (passes, least, lanes, distinct int) {
 	return passes, least, lanes, len(all)
 }
 
-// AtOnce returns how many of the lanes with the given addresses a pass serves: 32 lanes with 4 bytes each, 16 lanes with
-// 8 bytes, or 8 lanes with 16 bytes. It serves twice as many if for every i the lanes i and i^1, or i and i^2, need the
-// same bytes (https://forums.developer.nvidia.com/t/77228).
+// AtOnce returns how many of the lanes with the given addresses a pass serves: 32 lanes with 4 bytes each, 16 lanes
+// with 8 bytes, or 8 lanes with 16 bytes. It serves twice as many if for every i the lanes i and i^1, or i and i^2,
+// need the same bytes (https://forums.developer.nvidia.com/t/77228).
 func AtOnce(addresses []int, bytes int) int {
 	group := Lanes * wordBytes / bytes
 	if bytes > wordBytes && (paired(addresses, 1) || paired(addresses, 2)) {

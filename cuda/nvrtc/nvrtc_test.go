@@ -10,45 +10,25 @@ import (
 	"gemm/gemmtest"
 )
 
-const source = `extern "C" __global__ void twice(float *x) {
+// TestCompile checks what is said of kernels: shared memory and registers, a kernel with too few registers, a warning.
+func TestCompile(t *testing.T) {
+	l, err := Find()
+	gemmtest.Require(t, "nvrtc", err)
+	if l.Major < 11 || l.Major > 13 {
+		t.Errorf("the version is %s", l.Version())
+	}
+	for _, test := range []struct {
+		source, option, warning string
+		shared                  int
+		spills                  bool
+	}{
+		{`__global__ void f(float *x) {
 	__shared__ float y[64];
 	y[threadIdx.x] = x[threadIdx.x];
 	__syncthreads();
 	x[threadIdx.x] = 2 * y[63 - threadIdx.x];
-}
-`
-
-// library returns the NVRTC of this host.
-func library(t *testing.T) *Library {
-	t.Helper()
-	l, err := Find()
-	gemmtest.Require(t, "nvrtc", err)
-	return l
-}
-
-func TestCompile(t *testing.T) {
-	l := library(t)
-	if l.Major < 11 || l.Major > 13 {
-		t.Errorf("the version is %s", l.Version())
-	}
-	image, err := l.Compile(Program{Name: "twice.cu", Source: source, Arch: 80})
-	gemmtest.Must(t, err)
-	if !strings.HasPrefix(string(image.Code), "\x7fELF") {
-		t.Errorf("the image begins with %q", image.Code[:4])
-	}
-	k, ok := image.Kernels["twice"]
-	if !ok || k.Registers < 4 || k.Registers > 32 || k.Shared != 256 || k.Spills != 0 || len(image.Kernels) != 1 {
-		t.Errorf("the kernels are %+v", image.Kernels)
-	}
-	if image.Warnings != "" {
-		t.Errorf("the compiler says %q", image.Warnings)
-	}
-}
-
-// TestSpills checks that a kernel with too few registers has spills.
-func TestSpills(t *testing.T) {
-	l := library(t)
-	const hungry = `extern "C" __global__ void sum(const float *x, float *y) {
+}`, "-DX", "", 256, false},
+		{`__global__ void f(const float *x, float *y) {
 	float r[64];
 	#pragma unroll
 	for (int i = 0; i < 64; i++) r[i] = x[i];
@@ -59,33 +39,20 @@ func TestSpills(t *testing.T) {
 	}
 	#pragma unroll
 	for (int i = 0; i < 64; i++) y[i] = r[i];
-}
-`
-	image, err := l.Compile(Program{Name: "sum.cu", Source: hungry, Arch: 80, Options: []string{"--maxrregcount=32"}})
-	gemmtest.Must(t, err)
-	if k := image.Kernels["sum"]; k.Registers > 32 || k.Spills == 0 || k.Stack == 0 {
-		t.Errorf("the kernel is %+v", k)
+}`, "--maxrregcount=32", "maxrregcount", 0, true},
+		{`__global__ void f() { int unused = 1; }`, "-DX", "f.cu(1): warning", 0, false},
+	} {
+		image, err := l.Compile(Program{Name: "f.cu", Source: `extern "C" ` + test.source, Arch: 80,
+			Options: []string{test.option}})
+		gemmtest.Must(t, err)
+		k := image.Kernels["f"]
+		if !strings.HasPrefix(string(image.Code), "\x7fELF") || len(image.Kernels) != 1 || k.Registers < 2 ||
+			k.Registers > 32 || k.Shared != test.shared || k.Spills > 0 != test.spills || k.Stack > 0 != test.spills ||
+			!strings.Contains(image.Warnings, test.warning) || (image.Warnings == "") != (test.warning == "") {
+			t.Errorf("%s\nis %+v, %q", test.source, image.Kernels, image.Warnings)
+		}
 	}
-}
-
-func TestWarnings(t *testing.T) {
-	l := library(t)
-	image, err := l.Compile(Program{Name: "idle.cu",
-		Source: `extern "C" __global__ void idle() { int unused = 1; }`, Arch: 80})
-	gemmtest.Must(t, err)
-	if !strings.Contains(image.Warnings, "idle.cu(1): warning") || !strings.Contains(image.Warnings, "unused") {
-		t.Errorf("the compiler says %q", image.Warnings)
-	}
-}
-
-func TestErrors(t *testing.T) {
-	l := library(t)
-	_, err := l.Compile(Program{Name: "wrong.cu", Source: `extern "C" __global__ void wrong() { x = 1; }`, Arch: 80})
-	if !errors.Is(err, ErrCompile) || !strings.Contains(err.Error(), "wrong.cu(1): error") ||
-		strings.Contains(err.Error(), "\n") {
-		t.Errorf("the error is %v", err)
-	}
-	_, err = l.Compile(Program{Name: "twice.cu", Source: source, Arch: 7})
+	_, err = l.Compile(Program{Name: "f.cu", Source: `extern "C" __global__ void f() {}`, Arch: 7})
 	if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "does not know sm_7") {
 		t.Errorf("the error is %v", err)
 	}

@@ -56,8 +56,8 @@ func (d Dims) at(s gemm.Shape) (out [3]int, err error) {
 	out = [3]int{1, 1, 1}
 	parts := strings.Split(strings.ReplaceAll(string(d), "x", ","), ",")
 	if len(parts) > len(out) {
-		return out, fmt.Errorf("%q has %d dimensions, wants one to three, such as 32x32 or (N+31)/32,(M+31)/32", string(d),
-			len(parts))
+		return out, fmt.Errorf("%q has %d dimensions, wants one to three, such as 32x32 or (N+31)/32,(M+31)/32",
+			string(d), len(parts))
 	}
 	for i, part := range parts {
 		e, err := parser.ParseExpr(part)

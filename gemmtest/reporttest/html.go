@@ -10,10 +10,9 @@ import (
 
 // htmlPage is the state of a check of a page.
 type htmlPage struct {
-	open, links    []string
-	ids            map[string]int
-	columns, cells int // of the table and of the row
-	errs           []error
+	open, links []string
+	ids         map[string]int
+	errs        []error
 }
 
 func (p *htmlPage) fault(format string, args ...any) {
@@ -45,9 +44,11 @@ func CheckHTML(page, lang string) error {
 		case xml.StartElement:
 			p.begin(token)
 		case xml.EndElement:
-			if err := p.end(token.Name.Local); err != nil {
-				return err
+			last := len(p.open) - 1
+			if last < 0 || p.open[last] != token.Name.Local {
+				return fmt.Errorf("</%s> closes %v", token.Name.Local, p.open)
 			}
+			p.open = p.open[:last]
 		}
 	}
 	if len(p.open) > 0 {
@@ -93,32 +94,9 @@ func (p *htmlPage) begin(token xml.StartElement) {
 		if attrs["role"] != "img" || attrs["aria-label"] == "" {
 			p.fault("a figure has no description")
 		}
-	case "thead":
-		p.columns, p.cells = 0, 0
-	case "tr":
-		p.cells = 0
-	case "th", "td":
-		p.cells++
-		if name == "th" && attrs["scope"] == "" {
+	case "th":
+		if attrs["scope"] == "" {
 			p.fault("a head has no scope")
 		}
 	}
-}
-
-// end checks the end of an element. The error is that it is not the innermost open one.
-func (p *htmlPage) end(name string) error {
-	if len(p.open) == 0 || p.open[len(p.open)-1] != name {
-		return fmt.Errorf("</%s> closes %v", name, p.open)
-	}
-	p.open = p.open[:len(p.open)-1]
-	if name != "tr" {
-		return nil
-	}
-	if p.columns == 0 {
-		p.columns = p.cells
-	}
-	if p.cells != p.columns || p.cells == 0 {
-		p.fault("a row has %d cells, its table %d columns", p.cells, p.columns)
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package reporttest
 
 import (
-	"fmt"
 	"strings"
 
 	"gemm/internal/cpu"
@@ -11,41 +10,29 @@ import (
 // Processors are numbered as Linux does: the first threads of all cores, then the second ones. All are usable.
 func Machine(packages, nodes, caches, cores, threads int) *cpu.Topology {
 	all := packages * nodes * caches * cores
-	// span returns the processors of n cores from the first one on.
-	span := func(first, n int) string {
-		var ids []int
-		for c := first; c < first+n; c++ {
-			for t := range threads {
-				ids = append(ids, t*all+c)
+	parts := func(n int) (lists []string) { // of equal size
+		for i := range n {
+			var ids []int
+			for core := i * all / n; core < (i+1)*all/n; core++ {
+				for t := range threads {
+					ids = append(ids, t*all+core)
+				}
 			}
+			lists = append(lists, cpu.SortedList(ids))
 		}
-		return cpu.SortedList(ids)
+		return lists
 	}
-	t := &cpu.Topology{}
-	l1, l2 := cpu.CacheSets{Level: 1, Kind: "data", Bytes: 48 << 10}, cpu.CacheSets{Level: 2, Kind: "unified",
-		Bytes: 2 << 20}
-	l3 := cpu.CacheSets{Level: 3, Kind: "unified", Bytes: 32 << 20}
-	for i := range packages {
-		t.Packages = append(t.Packages, cpu.Package{ID: i, Processors: span(i*all/packages, all/packages)})
+	each := parts(all)
+	t := &cpu.Topology{Processors: strings.Join(each, ","), Usable: strings.Join(each, ","), Cores: each,
+		Caches: []cpu.CacheSets{{Level: 1, Kind: "data", Bytes: 48 << 10, Sets: each},
+			{Level: 2, Kind: "unified", Bytes: 2 << 20, Sets: each},
+			{Level: 3, Kind: "unified", Bytes: 32 << 20, Sets: parts(packages * nodes * caches)}}}
+	for i, p := range parts(packages) {
+		t.Packages = append(t.Packages, cpu.Package{ID: i, Processors: p})
 	}
-	for i := range packages * nodes {
-		each := caches * cores
-		t.Nodes = append(t.Nodes, cpu.Node{ID: i, Processors: span(i*each, each), Bytes: 64 << 30})
+	for i, p := range parts(packages * nodes) {
+		t.Nodes = append(t.Nodes, cpu.Node{ID: i, Processors: p, Bytes: 64 << 30})
 	}
-	for i := range packages * nodes * caches {
-		l3.Sets = append(l3.Sets, span(i*cores, cores))
-	}
-	var order []string
-	for i := range all {
-		t.Cores = append(t.Cores, span(i, 1))
-		for k := range threads {
-			order = append(order, fmt.Sprint(k*all+i))
-		}
-	}
-	l1.Sets, l2.Sets = t.Cores, t.Cores
-	t.Caches = []cpu.CacheSets{l1, l2, l3}
-	t.Processors = strings.Join(order, ",")
-	t.Usable = t.Processors
 	return t
 }
 

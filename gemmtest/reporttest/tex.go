@@ -2,12 +2,12 @@ package reporttest
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
@@ -69,11 +69,7 @@ func CompileTeX(t *testing.T, document func(io.Writer) error, drawings []chart.D
 	}
 	overfull := regexp.MustCompile(`Overfull \\hbox \(([0-9.]+)pt too wide\).*`)
 	for _, box := range overfull.FindAllStringSubmatch(string(log), -1) {
-		var points float64
-		if _, err := fmt.Sscan(box[1], &points); err != nil {
-			t.Fatal(err)
-		}
-		if points > over {
+		if points, err := strconv.ParseFloat(box[1], 64); err != nil || points > over {
 			t.Error(box[0])
 		}
 	}

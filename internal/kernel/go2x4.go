@@ -6,7 +6,7 @@ import "unsafe"
 func portable[T Float]() Kernel[T] {
 	return Kernel[T]{
 		Name: "go-2x4", MR: 2, NR: 4, Lanes: 1, Few: 4 * 4 * 4, together: 1,
-		run: func(t unsafe.Pointer) { portableTiles((*Tiles[T])(t)) },
+		run: func(t *byte) { portableTiles((*Tiles[T])(unsafe.Pointer(t))) },
 		Small: func(m, n, k int, a *T, aRow, aCol int, b *T, bRow int, c *T, ldc int, alpha, beta T) {
 			dots(m, n, k, alpha, unsafe.Slice(a, (m-1)*aRow+(k-1)*aCol+1), aRow, aCol,
 				unsafe.Slice(b, (k-1)*bRow+n), bRow, beta, unsafe.Slice(c, (m-1)*ldc+n), ldc)

@@ -25,7 +25,7 @@ type Kernel[T Float] struct {
 	Small Small[T]
 	Few   int
 
-	run       func(t unsafe.Pointer) // to Tiles[T]
+	run       func(t *byte) // Tiles[T]
 	column    Column[T]
 	copy      Copy[T]
 	split     Split[T]
@@ -109,7 +109,7 @@ func (k *Kernel[T]) Run(m int, t *Tiles[T]) {
 		}
 	}
 	_ = t.C[(m-1)*t.LDC+t.N-1]
-	k.run(noEscape(unsafe.Pointer(t)))
+	k.run((*byte)(noEscape(unsafe.Pointer(t))))
 }
 
 // noEscape returns p, but the compiler does not see where it comes from (like abi.NoEscape in the

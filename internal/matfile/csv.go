@@ -17,9 +17,6 @@ import (
 // blanks around a number and a byte order mark are ignored. There is no line of column titles. If the first row has
 // blanks or tabs between numbers and no comma, they separate numbers in all rows, as numpy.savetxt writes them.
 
-// csvBody marks a .csv file; there is no header to remember.
-type csvBody struct{}
-
 // csvReader returns a reader at the beginning of data.
 func csvReader(data *io.SectionReader) (*csv.Reader, error) {
 	text, err := textReader(data)
@@ -93,12 +90,12 @@ func (f *File) parseCSV() error {
 	if f.Rows == 0 {
 		return errors.New("has no rows; write numbers separated by commas or blanks, a row a line")
 	}
-	f.Type, f.body = "f64", csvBody{}
+	f.Type = "f64"
 	return checkShape(f.Rows, f.Cols)
 }
 
 // readCSV reads the elements into m.
-func readCSV[T gemm.Element](f *File, _ csvBody, m gemm.Matrix[T]) error {
+func readCSV[T gemm.Element](f *File, m gemm.Matrix[T]) error {
 	r, err := csvReader(f.data)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ type File struct {
 
 	name string
 	data *io.SectionReader // the whole file
-	body any               // npyBody, mtxBody or csvBody
+	body any               // npyBody, mtxBody or, of CSV, nil
 	file io.Closer
 	// vanished is the error of the first element that has become 0 in half precision; nil: there is none.
 	vanished error
@@ -113,8 +113,8 @@ func Read[T gemm.Element](f *File) (gemm.Matrix[T], error) {
 		err = readNPY(f, body, m)
 	case mtxBody:
 		err = readMTX(f, body, m)
-	case csvBody:
-		err = readCSV(f, body, m)
+	default:
+		err = readCSV(f, m)
 	}
 	if err == nil && f.vanished != nil && isZero(m) {
 		err = f.vanished

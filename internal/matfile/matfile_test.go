@@ -176,7 +176,6 @@ func TestRefusesDamagedFiles(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
 		{"empty.npy", "", "is empty"},
 		{"text.npy", "1,2\n3,4\n5,6\n", `starts with "1,2\n3,"`},
-		{"magic.npy", "\x93NUMPY\x01\x00", "ends after 8 bytes, before NumPy's header"},
 		{"version.npy", "\x93NUMPY\x07\x01aaaaaa", "offset 6: format version 7.1 is none of 1, 2, 3"},
 		{"header.npy", "\x93NUMPY\x01\x00\xff\x00{'descr'", "offset 10: the header of 255 bytes is cut off"},
 		{"giant-header.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff{'descr'", "offset 8: a header of 4294967295 bytes"},
@@ -245,21 +244,6 @@ func TestRefusesDamagedFiles(t *testing.T) {
 		} else if err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-func TestSumsDuplicateEntries(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "a.mtx")
-	text := "%%MatrixMarket matrix coordinate integer symmetric\n2 2 3\n2 1 5\n2 1 6\n2 2 1\n"
-	gemmtest.Must(t, os.WriteFile(name, []byte(text), 0o644))
-	got, err := read[float64](name)
-	if want := (gemm.Matrix[float64]{Rows: 2, Cols: 2, Stride: 2, Data: []float64{0, 11, 11, 1}}); err != nil ||
-		!same(got, want) {
-		t.Errorf("f64: %v, %v, want %v", got.Data, err, want.Data)
-	}
-	elems, err := read[gf256.Elem](name)
-	if err != nil || elems.At(0, 1) != gf256.New(5^6) {
-		t.Errorf("gf256: %v, %v", elems.Data, err)
 	}
 }
 

@@ -212,18 +212,9 @@ func npyShape(tuple string) ([2]int, error) {
 
 // readNPY reads the elements into m.
 func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
-	var decode func([]byte) (T, error)
-	switch p := any(&decode).(type) {
-	case *func([]byte) (float32, error):
-		*p = npyNumber[float32](f, body)
-	case *func([]byte) (float64, error):
-		*p = npyNumber[float64](f, body)
-	case *func([]byte) (half.F16, error):
-		*p = npyNumber[half.F16](f, body)
-	case *func([]byte) (half.BF16, error):
-		*p = npyNumber[half.BF16](f, body)
-	case *func([]byte) (gf256.Elem, error):
-		if body.size == 1 {
+	decode := npyNumber[T](f, body)
+	if p, ok := any(&decode).(*func([]byte) (gf256.Elem, error)); ok {
+		if *p = nil; body.size == 1 {
 			*p = func(b []byte) (gf256.Elem, error) { return gf256.New(b[0]), nil }
 		}
 	}
@@ -261,7 +252,7 @@ func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
 
 // npyNumber returns the function that reads a stored number as a T. It returns nil if the elements are not numbers of
 // floating point.
-func npyNumber[T gemm.Number](f *File, body npyBody) func([]byte) (T, error) {
+func npyNumber[T gemm.Element](f *File, body npyBody) func([]byte) (T, error) {
 	stored := gemm.ByType(body.typ,
 		func(b []byte) float64 { return math.Float64frombits(body.order.Uint64(b)) },
 		func(b []byte) float64 { return float64(math.Float32frombits(body.order.Uint32(b))) },
@@ -271,14 +262,7 @@ func npyNumber[T gemm.Number](f *File, body npyBody) func([]byte) (T, error) {
 	if stored == nil {
 		return nil
 	}
-	return func(b []byte) (T, error) {
-		x := stored(b)
-		v, other := narrowed[T](f, x)
-		if isLost(x, other) {
-			return v, outOfRange(fmt.Sprint(x), gemm.TypeOf[T]().Name, other)
-		}
-		return v, nil
-	}
+	return func(b []byte) (T, error) { return narrowed[T](f, stored(b), "") }
 }
 
 // writeNPY writes m in version 1.0, row by row, little-endian.
@@ -293,23 +277,19 @@ func writeNPY[T gemm.Element](w *bufio.Writer, m gemm.Matrix[T]) error {
 	if m.Rows == 0 || m.Cols == 0 {
 		return w.Flush()
 	}
-	buf := make([]byte, 0, 8)
 	for i := range m.Rows {
-		for _, v := range m.Row(i) {
-			switch v := any(v).(type) {
-			case float32:
-				buf = binary.LittleEndian.AppendUint32(buf[:0], math.Float32bits(v))
-			case float64:
-				buf = binary.LittleEndian.AppendUint64(buf[:0], math.Float64bits(v))
-			case half.F16:
-				buf = binary.LittleEndian.AppendUint16(buf[:0], v.Bits())
-			case half.BF16:
-				buf = binary.LittleEndian.AppendUint16(buf[:0], v.Bits())
-			case gf256.Elem:
-				buf = append(buf[:0], v.Byte())
-			}
-			w.Write(buf)
+		var row any = m.Row(i)
+		switch x := row.(type) {
+		case []half.F16:
+			row = half.Words(x)
+		case []half.BF16:
+			row = half.Words(x)
+		case []gf256.Elem:
+			row = gf256.Bytes(x)
+		}
+		if err := binary.Write(w, binary.LittleEndian, row); err != nil {
+			return err
 		}
 	}
-	return w.Flush() // bufio.Writer keeps the first error
+	return w.Flush()
 }

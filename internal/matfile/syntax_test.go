@@ -11,6 +11,7 @@ import (
 
 	"gemm"
 	"gemm/gemmtest"
+	"gemm/gf256"
 	"gemm/half"
 )
 
@@ -146,6 +147,10 @@ func TestMarketFiles(t *testing.T) {
 		if c.want != refused && c.scipy != refused && c.want != c.scipy {
 			t.Errorf("%s: SciPy reads %s, this package %s", c.name, c.scipy, c.want)
 		}
+	}
+	const twice = "%%MatrixMarket matrix coordinate integer symmetric\n2 2 3\n2 1 5\n2 1 6\n2 2 1\n"
+	if got, err := contents[gf256.Elem](t, "a.mtx", twice); got != "0 3; 3 1" { // 5 ⊕ 6
+		t.Errorf("5 + 6 at two places of a field is %s, %v", got, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package matfile
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -35,59 +36,41 @@ func textReader(data *io.SectionReader) (*bufio.Reader, error) {
 }
 
 // element returns the T that text in f denotes.
-func element[T gemm.Element](f *File, text string) (T, error) {
-	var v T
-	var err error
-	switch p := any(&v).(type) {
-	case *float32:
-		x, err := number(text, 32)
-		*p = float32(x)
-		return v, err
-	case *float64:
-		x, err := number(text, 64)
-		*p = x
-		return v, err
-	case *half.F16:
-		*p, err = elementHalf[half.F16](f, text)
-	case *half.BF16:
-		*p, err = elementHalf[half.BF16](f, text)
-	case *gf256.Elem:
+func element[T gemm.Element](f *File, text string) (v T, err error) {
+	if p, ok := any(&v).(*gf256.Elem); ok {
 		x, err := strconv.ParseUint(text, 10, 8)
 		if err != nil {
 			return v, fmt.Errorf("%q is not an integer from 0 to 255, as the field gf256 wants", text)
 		}
 		*p = gf256.New(uint8(x))
+		return v, nil
 	}
-	return v, err
+	bits := 64
+	if gemm.TypeOf[T]().Size == 4 {
+		bits = 32
+	}
+	x, err := number(text, bits)
+	if err != nil {
+		return v, err
+	}
+	return narrowed[T](f, x, text)
 }
 
-// elementHalf is element for half precision.
-func elementHalf[T half.Float](f *File, text string) (T, error) {
-	x, err := number(text, 64)
-	v, other := narrowed[T](f, x)
-	if err == nil && isLost(x, other) {
-		err = outOfRange(text, gemm.TypeOf[T]().Name, other)
-	}
-	return v, err
-}
-
-// narrowed returns x as a T, and the value of that. A small number becomes 0 in half precision, in which a matrix whose
-// other elements do not loses nothing by it. It is noted in f: Read returns an error if all elements have become 0.
-func narrowed[T gemm.Number](f *File, x float64) (v T, value float64) {
-	v = gemm.FromFloat64[T](x)
-	value = gemm.ToFloat64(v)
-	if x != 0 && value == 0 && gemm.TypeOf[T]().IsHalf() {
+// narrowed returns x, which is written as text if that is not empty, as a T. The error says that it becomes another
+// kind of number, 0 or an infinity. A small number becomes 0 in half precision, in which a matrix whose other elements
+// do not loses nothing by it. It is noted in f: Read returns an error if all elements have become 0.
+func narrowed[T gemm.Element](f *File, x float64, text string) (T, error) {
+	v, of := gemm.FromFloat64[T](x), gemm.TypeOf[T]()
+	other := value(v)
+	switch {
+	case x != 0 && other == 0 && of.IsHalf():
 		if f.vanished == nil {
-			f.vanished = outOfRange(fmt.Sprint(x), gemm.TypeOf[T]().Name, 0)
+			f.vanished = outOfRange(fmt.Sprint(x), of.Name, 0)
 		}
-		return v, x
+	case x != 0 && other == 0, math.IsInf(other, 0) && !math.IsInf(x, 0):
+		return v, outOfRange(cmp.Or(text, fmt.Sprint(x)), of.Name, other)
 	}
-	return v, value
-}
-
-// isLost reports whether a number has become another kind of number, 0 or an infinity.
-func isLost(x, other float64) bool {
-	return x != 0 && other == 0 || math.IsInf(other, 0) && !math.IsInf(x, 0)
+	return v, nil
 }
 
 // number returns the float with the given bits that text denotes. text is a decimal number, whose exponent

@@ -28,6 +28,18 @@ func of(t *testing.T, c Capability, k Kernel) Occupancy {
 	return o
 }
 
+// capabilities returns those with the names.
+func capabilities(t *testing.T, names string) (all []Capability) {
+	for _, name := range strings.Fields(names) {
+		c, err := ParseCapability(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
 func TestParseCapability(t *testing.T) {
 	for text, want := range map[string]Capability{
 		"8.6": {8, 6}, "86": {8, 6}, "sm_86": {8, 6}, "7.5": {7, 5}, "120": {12, 0}, "sm_121": {12, 1}, "10.3": {10, 3},
@@ -59,18 +71,14 @@ func TestLimits(t *testing.T) {
 		"8.6 8.9 12.0 12.1":       {0, 8, 16, 32, 64, 100, 99},
 		"9.0 10.0 10.1 10.3 11.0": {0, 8, 16, 32, 64, 100, 132, 164, 196, 228, 227},
 	} {
-		for _, name := range strings.Fields(names) {
-			c, err := ParseCapability(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, c := range capabilities(t, names) {
 			l := limits(t, c)
 			var got []int
 			for _, size := range append(l.Carveouts, l.BlockSharedOptIn) {
 				got = append(got, size>>10)
 			}
 			if known++; !slices.Equal(got, want) {
-				t.Errorf("%s: shared memory of %d KiB, want %d", name, got, want)
+				t.Errorf("%v: shared memory of %d KiB, want %d", c, got, want)
 			}
 		}
 	}
@@ -82,59 +90,49 @@ func TestLimits(t *testing.T) {
 // TestCalculator has figures that cuda_occupancy.h of CUDA 13.5 gives.
 func TestCalculator(t *testing.T) {
 	for _, r := range []struct {
-		major, minor                       int
+		capabilities                       string
 		k                                  Kernel
 		threads, registers, shared, blocks int
 	}{
-		{7, 0, Kernel{128, 40, 20000}, 16, 12, 4, 32},
-		{7, 0, Kernel{96, 168, 1025}, 21, 4, 76, 32},
-		{7, 2, Kernel{128, 40, 20000}, 16, 12, 4, 32},
-		{7, 2, Kernel{96, 168, 1025}, 21, 4, 76, 32},
-		{7, 5, Kernel{128, 40, 20000}, 8, 12, 3, 16},
-		{7, 5, Kernel{96, 168, 1025}, 10, 4, 51, 16},
-		{8, 0, Kernel{128, 40, 20000}, 16, 12, 7, 32},
-		{8, 0, Kernel{96, 168, 1025}, 21, 4, 77, 32},
-		{8, 6, Kernel{128, 40, 20000}, 12, 12, 4, 16},
-		{8, 6, Kernel{96, 168, 1025}, 16, 4, 47, 16},
-		{8, 7, Kernel{128, 40, 20000}, 12, 12, 7, 16},
-		{8, 7, Kernel{96, 168, 1025}, 16, 4, 77, 16},
-		{8, 9, Kernel{128, 40, 20000}, 12, 12, 4, 24},
-		{8, 9, Kernel{96, 168, 1025}, 16, 4, 47, 24},
-		{9, 0, Kernel{128, 40, 20000}, 16, 12, 11, 32},
-		{9, 0, Kernel{96, 168, 1025}, 21, 4, 107, 32},
-		{10, 0, Kernel{128, 40, 20000}, 16, 12, 11, 32},
-		{10, 0, Kernel{96, 168, 1025}, 21, 4, 107, 32},
-		{10, 1, Kernel{128, 40, 20000}, 12, 12, 11, 24},
-		{10, 1, Kernel{96, 168, 1025}, 16, 4, 107, 24},
-		{10, 3, Kernel{128, 40, 20000}, 16, 12, 11, 32},
-		{10, 3, Kernel{96, 168, 1025}, 21, 4, 107, 32},
-		{11, 0, Kernel{128, 40, 20000}, 12, 12, 11, 24},
-		{11, 0, Kernel{96, 168, 1025}, 16, 4, 107, 24},
-		{12, 0, Kernel{128, 40, 20000}, 12, 12, 4, 24},
-		{12, 0, Kernel{96, 168, 1025}, 16, 4, 47, 24},
-		{12, 1, Kernel{128, 40, 20000}, 12, 12, 4, 24},
-		{12, 1, Kernel{96, 168, 1025}, 16, 4, 47, 24},
-		{7, 0, Kernel{256, 32, 0}, 8, 8, Unlimited, 32},
-		{7, 0, Kernel{288, 224, 0}, 7, 0, Unlimited, 32},
-		{7, 0, Kernel{160, 255, 0}, 12, 1, Unlimited, 32},
-		{7, 5, Kernel{1024, 64, 65536}, 1, 1, 1, 16},
-		{7, 5, Kernel{33, 17, 257}, 16, 42, 128, 16},
-		{8, 0, Kernel{256, 64, 49152}, 8, 4, 3, 32},
-		{8, 0, Kernel{1024, 65, 0}, 2, 0, 164, 32},
-		{8, 6, Kernel{32, 16, 0}, 48, 128, 100, 16},
-		{8, 6, Kernel{96, 40, 0}, 16, 16, 100, 16},
-		{8, 6, Kernel{1024, 37, 8192}, 1, 1, 11, 16}, // kernel 3 of the article on a kernel like cuBLAS
-		{8, 6, Kernel{256, 128, 101376}, 6, 2, 1, 16},
-		{8, 9, Kernel{64, 24, 1024}, 24, 42, 50, 24},
-		{9, 0, Kernel{128, 168, 232448}, 16, 3, 1, 32},
-		{9, 0, Kernel{384, 168, 115000}, 5, 1, 2, 32},
-		{9, 0, Kernel{256, 255, 66000}, 8, 1, 3, 32},
-		{12, 0, Kernel{128, 255, 0}, 12, 2, 100, 24},
+		{"7.0 7.2", Kernel{128, 40, 20000}, 16, 12, 4, 32},
+		{"7.0 7.2", Kernel{96, 168, 1025}, 21, 4, 76, 32},
+		{"7.5", Kernel{128, 40, 20000}, 8, 12, 3, 16},
+		{"7.5", Kernel{96, 168, 1025}, 10, 4, 51, 16},
+		{"8.0", Kernel{128, 40, 20000}, 16, 12, 7, 32},
+		{"8.0", Kernel{96, 168, 1025}, 21, 4, 77, 32},
+		{"8.6", Kernel{128, 40, 20000}, 12, 12, 4, 16},
+		{"8.6", Kernel{96, 168, 1025}, 16, 4, 47, 16},
+		{"8.7", Kernel{128, 40, 20000}, 12, 12, 7, 16},
+		{"8.7", Kernel{96, 168, 1025}, 16, 4, 77, 16},
+		{"8.9 12.0 12.1", Kernel{128, 40, 20000}, 12, 12, 4, 24},
+		{"8.9 12.0 12.1", Kernel{96, 168, 1025}, 16, 4, 47, 24},
+		{"9.0 10.0 10.3", Kernel{128, 40, 20000}, 16, 12, 11, 32},
+		{"9.0 10.0 10.3", Kernel{96, 168, 1025}, 21, 4, 107, 32},
+		{"10.1 11.0", Kernel{128, 40, 20000}, 12, 12, 11, 24},
+		{"10.1 11.0", Kernel{96, 168, 1025}, 16, 4, 107, 24},
+		{"7.0", Kernel{256, 32, 0}, 8, 8, Unlimited, 32},
+		{"7.0", Kernel{288, 224, 0}, 7, 0, Unlimited, 32},
+		{"7.0", Kernel{160, 255, 0}, 12, 1, Unlimited, 32},
+		{"7.5", Kernel{1024, 64, 65536}, 1, 1, 1, 16},
+		{"7.5", Kernel{33, 17, 257}, 16, 42, 128, 16},
+		{"8.0", Kernel{256, 64, 49152}, 8, 4, 3, 32},
+		{"8.0", Kernel{1024, 65, 0}, 2, 0, 164, 32},
+		{"8.6", Kernel{32, 16, 0}, 48, 128, 100, 16},
+		{"8.6", Kernel{96, 40, 0}, 16, 16, 100, 16},
+		{"8.6", Kernel{1024, 37, 8192}, 1, 1, 11, 16}, // kernel 3 of the article on a kernel like cuBLAS
+		{"8.6", Kernel{256, 128, 101376}, 6, 2, 1, 16},
+		{"8.9", Kernel{64, 24, 1024}, 24, 42, 50, 24},
+		{"9.0", Kernel{128, 168, 232448}, 16, 3, 1, 32},
+		{"9.0", Kernel{384, 168, 115000}, 5, 1, 2, 32},
+		{"9.0", Kernel{256, 255, 66000}, 8, 1, 3, 32},
+		{"12.0", Kernel{128, 255, 0}, 12, 2, 100, 24},
 	} {
-		o := of(t, Capability{r.major, r.minor}, r.k)
-		if o.ByThreads != r.threads || o.ByRegisters != r.registers || o.ByShared != r.shared || o.ByBlocks != r.blocks {
-			t.Errorf("%v %+v: %d blocks by threads, %d by registers, %d by shared memory, %d by blocks, want %+v",
-				o.Limits.Capability, r.k, o.ByThreads, o.ByRegisters, o.ByShared, o.ByBlocks, r)
+		for _, c := range capabilities(t, r.capabilities) {
+			if o := of(t, c, r.k); o.ByThreads != r.threads || o.ByRegisters != r.registers || o.ByShared != r.shared ||
+				o.ByBlocks != r.blocks {
+				t.Errorf("%v %+v: %d blocks by threads, %d by registers, %d by shared memory, %d by blocks, want %+v",
+					c, r.k, o.ByThreads, o.ByRegisters, o.ByShared, o.ByBlocks, r)
+			}
 		}
 	}
 }

@@ -13,12 +13,8 @@ import (
 func TestWriteProtected(t *testing.T) {
 	dir := gemmtest.OpenFolder(t)
 	name, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
-	if err := os.WriteFile(name, []byte("old"), 0o444); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("file", link); err != nil {
-		t.Fatal(err)
-	}
+	gemmtest.Must(t, os.WriteFile(name, []byte("old"), 0o444))
+	gemmtest.Must(t, os.Symlink("file", link))
 	has := func(want string) {
 		t.Helper()
 		if got, err := os.ReadFile(name); err != nil || string(got) != want {

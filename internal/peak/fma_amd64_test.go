@@ -70,10 +70,7 @@ func testFMA[T float32 | float64](t *testing.T, a, b, from T, size int, fma func
 
 // TestField compares the loops of GF(2⁸) with multiplication in the field.
 func TestField(t *testing.T) {
-	var low, high [16]uint8
-	for i := range uint8(16) {
-		low[i], high[i] = doubles[i], doubles[i<<4]
-	}
+	low, high := nibbles()
 	two := gf256.New(2)
 	twice := func(b gf256.Elem) gf256.Elem { return gf256.Mul(two, b) }
 	both := func(b gf256.Elem) gf256.Elem { return gf256.Add(twice(b), gf256.Div(b, two)) }

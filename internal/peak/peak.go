@@ -31,6 +31,14 @@ type loop struct {
 	start func() (call func())
 }
 
+// newLoop returns the loop of a function with accumulators X and that many operations a round.
+func newLoop[X any](isa cpu.ISA, flops float64, run func(x *X)) loop {
+	return loop{isa, flops * repetitions, func() func() {
+		x := new(X)
+		return func() { run(x) }
+	}}
+}
+
 // repetitions is the number of rounds over all accumulators in a call of a loop.
 const repetitions = 8192
 
@@ -75,10 +83,7 @@ func widest(pipe string, sets []cpu.ISA) loop {
 	case "f64":
 		return portable[float64]()
 	}
-	return loop{cpu.Generic, 8 * repetitions, func() func() {
-		x := new([8]uint8)
-		return func() { lookUp8(repetitions, &doubles, 3, x) }
-	}}
+	return newLoop(cpu.Generic, 8, func(x *[8]uint8) { lookUp8(repetitions, &doubles, 3, x) })
 }
 
 // doubles is the table of the elements of GF(2⁸) times 2.
@@ -104,15 +109,9 @@ func lookUp8(n int, table *[256]uint8, b uint8, x *[8]uint8) {
 // architectures have 32 registers and get 24 sums, enough for four pipes with a latency of four to six cycles.
 func portable[T float32 | float64]() loop {
 	if runtime.GOARCH == "amd64" {
-		return loop{cpu.Generic, 2 * 12 * repetitions, func() func() {
-			x := new([12]T)
-			return func() { multiplyAdd12(repetitions, factorA, factorB, x) }
-		}}
+		return newLoop(cpu.Generic, 2*12, func(x *[12]T) { multiplyAdd12(repetitions, factorA, factorB, x) })
 	}
-	return loop{cpu.Generic, 2 * 24 * repetitions, func() func() {
-		x := new([24]T)
-		return func() { multiplyAdd24(repetitions, factorA, factorB, x) }
-	}}
+	return newLoop(cpu.Generic, 2*24, func(x *[24]T) { multiplyAdd24(repetitions, factorA, factorB, x) })
 }
 
 // multiplyAdd12 sets x[i] = x[i]·a + b for every i, n times. The compiler fuses this if the architecture always has the

@@ -35,17 +35,6 @@ func open(t *testing.T, program, file string) *Library {
 	return l
 }
 
-// drawn returns a matrix of small integers with elements between its rows.
-func drawn[T gemm.Float](rows, cols, pad, seed int) gemm.Matrix[T] {
-	x := gemm.NewMatrix[T](rows, cols+pad).Slice(0, 0, rows, cols)
-	for i := range rows {
-		for j := range cols {
-			x.Set(i, j, T((7*i+3*j+seed)%11-5))
-		}
-	}
-	return x
-}
-
 // multiply computes an operation by the definition.
 func multiply[T gemm.Float](op Operation, a, b, c gemm.Matrix[T]) gemm.Matrix[T] {
 	at := func(x gemm.Matrix[T], t blas.Transpose, i, j int) T {
@@ -78,10 +67,11 @@ func product[T gemm.Float](t *testing.T, l *Library, call Call, op Operation, m,
 		if t == blas.NoTrans {
 			return x
 		}
-		return drawn[T](x.Cols, x.Rows, x.Stride-x.Cols, seed)
+		return gemmtest.Integers[T](x.Cols, x.Rows, x.Stride-x.Cols, seed)
 	}
-	a, b := turned(drawn[T](m, k, pad, 1), op.TransA, 1), turned(drawn[T](k, n, pad, 2), op.TransB, 2)
-	c := drawn[T](m, n, pad, 3)
+	integers := gemmtest.Integers[T]
+	a, b := turned(integers(m, k, pad, 1), op.TransA, 1), turned(integers(k, n, pad, 2), op.TransB, 2)
+	c := integers(m, n, pad, 3)
 	want := multiply(op, a, b, c)
 	p, err := Stage(t.Context(), l, call, op, c, a, b)
 	gemmtest.Must(t, err)
@@ -121,6 +111,16 @@ func TestABIs(t *testing.T) {
 	}
 }
 
+// run computes a product of n×n matrices once.
+func run(t *testing.T, l *Library, call Call, n, pad int) (p *Product[float64], c gemm.Matrix[float64], err error) {
+	integers := gemmtest.Integers[float64]
+	a, b, c := integers(n, n, pad, 1), integers(n, n, pad, 2), integers(n, n, pad, 3)
+	if p, err = Stage(t.Context(), l, call, Multiplication, c, a, b); err == nil {
+		_, err = p.Do(t.Context())
+	}
+	return p, c, err
+}
+
 // TestFaults calls functions that write and read where they must not. Each error says where.
 func TestFaults(t *testing.T) {
 	l := opened(t)
@@ -129,7 +129,6 @@ func TestFaults(t *testing.T) {
 	at := strings.Index(string(maps), "functions.so")
 	file := string(maps)[strings.LastIndex(string(maps)[:at], " ")+1:]
 	file, _, _ = strings.Cut(file, "\n")
-	const n = 9
 	for symbol, want := range map[string]string{
 		"behind":  "it writes outside C, element 3 behind its last one",
 		"before":  "it writes outside C, element 1 before its first one",
@@ -143,11 +142,7 @@ func TestFaults(t *testing.T) {
 		if l.Ended() {
 			l = open(t, own(t), file)
 		}
-		a, b, c := drawn[float64](n, n, 0, 1), drawn[float64](n, n, 0, 2), drawn[float64](n, n, 0, 3)
-		p, err := Stage(t.Context(), l, Call{Square, symbol, true}, Multiplication, c, a, b)
-		if err == nil {
-			_, err = p.Do(t.Context())
-		}
+		_, _, err := run(t, l, Call{Square, symbol, true}, 9, 0)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", symbol, err, want)
 		}
@@ -159,12 +154,7 @@ func TestFaults(t *testing.T) {
 
 // TestGap writes between the columns of C.
 func TestGap(t *testing.T) {
-	l := opened(t)
-	a, b, c := drawn[float64](4, 4, 2, 1), drawn[float64](4, 4, 2, 2), drawn[float64](4, 4, 2, 3)
-	p, err := Stage(t.Context(), l, Call{Fortran, "gap", true}, Multiplication, c, a, b)
-	if err == nil {
-		_, err = p.Do(t.Context())
-	}
+	_, _, err := run(t, opened(t), Call{Fortran, "gap", true}, 4, 2)
 	const want = "between the elements of column 1 and of the next one"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
@@ -173,12 +163,7 @@ func TestGap(t *testing.T) {
 
 // TestReadsOutside reads behind A: the element is the NaN of the zones, and so is what is computed from it.
 func TestReadsOutside(t *testing.T) {
-	l := opened(t)
-	a, b, c := drawn[float64](5, 5, 0, 1), drawn[float64](5, 5, 0, 2), drawn[float64](5, 5, 0, 3)
-	p, err := Stage(t.Context(), l, Call{Square, "reads", true}, Multiplication, c, a, b)
-	if err == nil {
-		_, err = p.Do(t.Context())
-	}
+	p, c, err := run(t, opened(t), Call{Square, "reads", true}, 5, 0)
 	gemmtest.Must(t, errors.Join(err, p.Collect(t.Context())))
 	if err := p.Corrupted(); err == nil || err.Error() != "it reads outside A or B for element (0, 0) of C" {
 		t.Errorf("%v, want the element (0, 0)", err)

@@ -69,9 +69,18 @@ type Sampler struct {
 // Warm runs the work once or more, untimed as a sample, decides how many calls
 // make one, and returns the time of one call.
 func (s *Sampler) Warm(ctx context.Context) (time.Duration, error) {
-	d, err := s.warm(ctx)
+	s.Inner = 1
+	d, err := s.again(ctx)
+	if err == nil && d < coldBelow && s.Before == nil {
+		// The first call is cold: only the following calls show how short a call is.
+		d, err = s.again(ctx)
+		for err == nil && (s.Inner > 1 || d < batchBelow) && d < batchTo {
+			s.Inner *= 2
+			d, err = s.again(ctx)
+		}
+	}
 	s.sample = d
-	return d / time.Duration(max(1, s.Inner)), err
+	return d / time.Duration(s.Inner), err
 }
 
 // Rewarm repeats short samples, which Warm may have taken while the workers were parked. Sample is then the time of a
@@ -99,29 +108,6 @@ func (s *Sampler) again(ctx context.Context) (time.Duration, error) {
 		s.Before()
 	}
 	return s.Call(ctx, s.Inner)
-}
-
-// warm is Warm, but returns the time of a sample.
-func (s *Sampler) warm(ctx context.Context) (time.Duration, error) {
-	if s.Before != nil {
-		s.Before()
-	}
-	d, err := s.Call(ctx, 1)
-	if err != nil {
-		return d, err
-	}
-	s.Inner = 1
-	if d >= coldBelow || s.Before != nil {
-		return d, nil
-	}
-	// The first call is cold: only the following calls show how short a call is.
-	for {
-		d, err = s.Call(ctx, s.Inner)
-		if err != nil || s.Inner == 1 && d >= batchBelow || d >= batchTo {
-			return d, err
-		}
-		s.Inner *= 2
-	}
 }
 
 // Burst takes samples until the median is known to Precision or b is used up, but one at least unless there are b.Max

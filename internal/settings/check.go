@@ -10,7 +10,7 @@ import (
 	"gemm/internal/tuned"
 )
 
-// The limits of values. Those of kernels are the limits of the parameters of the family cuda.
+// The limits of values. Kernels have the limits of the parameters of the family cuda.
 const (
 	maxMC       = 1 << 16
 	maxKC       = 1 << 12
@@ -29,13 +29,14 @@ var tile = regexp.MustCompile(`^[1-9][0-9]{0,3}x[1-9][0-9]{0,3}(x[1-9][0-9]{0,3}
 func check(s tuned.Settings) error {
 	for i, t := range s.Tuned {
 		if _, twice := (tuned.Settings{Tuned: s.Tuned[:i]}).Find(t.Type, t.Kernel); twice || !isValid(t) {
-			return fmt.Errorf("it has impossible settings of %s by %q, or has them twice: %+v", t.Type, t.Kernel, t.Values)
+			return fmt.Errorf("it has impossible settings of %s by %q, or has them twice: %+v", t.Type, t.Kernel,
+				t.Values)
 		}
 	}
 	for i, k := range s.Kernels {
 		if slices.ContainsFunc(s.Kernels[:i], k.Of) || !isValidKernel(k) {
-			return fmt.Errorf("it has an impossible setting of %q in %s on %q for the class %q, or has it twice: tile %q, "+
-				"stages %d, split %d", k.Rung, k.Type, k.GPU, k.Class, k.Tile, k.Stages, k.Split)
+			return fmt.Errorf("it has an impossible setting of %q in %s on %q for the class %q, or has it twice: "+
+				"tile %q, stages %d, split %d", k.Rung, k.Type, k.GPU, k.Class, k.Tile, k.Stages, k.Split)
 		}
 	}
 	return nil

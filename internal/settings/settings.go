@@ -62,6 +62,10 @@ func Read() (tuned.Settings, error) {
 	}
 	s, err := read(path, host)
 	if err != nil {
+		var fault *fs.PathError
+		if errors.As(err, &fault) {
+			err = fault.Err // without the file name
+		}
 		return tuned.Settings{}, fmt.Errorf("%s is ignored: %w; gemm tune measures the settings anew", path, err)
 	}
 	return s, nil
@@ -75,21 +79,21 @@ func read(path string, host tuned.Host) (tuned.Settings, error) {
 		return tuned.Settings{}, nil
 	}
 	if err != nil {
-		return tuned.Settings{}, cause(err)
+		return tuned.Settings{}, err
 	}
 	if !info.Mode().IsRegular() {
 		return tuned.Settings{}, errors.New("it is not a regular file")
 	}
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return tuned.Settings{}, cause(err)
+		return tuned.Settings{}, err
 	}
 	if err := cmp.Or(output.TrustFolder(filepath.Dir(path)), output.TrustFile(file)); err != nil {
-		return tuned.Settings{}, cause(err)
+		return tuned.Settings{}, err
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return tuned.Settings{}, cause(err)
+		return tuned.Settings{}, err
 	}
 	return parse(data, host)
 }
@@ -157,13 +161,13 @@ func prepared(host tuned.Host) (string, error) {
 		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", unwritable(path, err)
+		return "", advised(output.Unwritable(path, err))
 	}
 	if err := output.TrustFolder(filepath.Dir(path)); err != nil {
 		return "", fmt.Errorf("%s cannot be used: %w", path, err)
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return "", unwritable(path, errors.New("it is not a regular file"))
+		return "", advised(output.Unwritable(path, errors.New("it is not a regular file")))
 	}
 	return path, nil
 }
@@ -201,24 +205,10 @@ func fileOf(h tuned.Host) string {
 // maxName is the largest length of the model in a file name.
 const maxName = 80
 
-// unwritable returns the error of settings that cannot be written, with the remedy.
-func unwritable(path string, err error) error {
-	return advised(fmt.Errorf("%s cannot be written: %w", path, cause(err)))
-}
-
 // advised adds the remedy to an error of writing the settings. It returns nil for nil.
 func advised(err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("%w; make its folder writable, or set XDG_CONFIG_HOME", err)
-}
-
-// cause returns err without the file name.
-func cause(err error) error {
-	var fault *fs.PathError
-	if errors.As(err, &fault) {
-		return fault.Err
-	}
-	return err
 }

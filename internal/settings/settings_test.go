@@ -284,29 +284,3 @@ func TestFileName(t *testing.T) {
 		}
 	}
 }
-
-// Whatever a file holds, what is taken from it is within the limits.
-func FuzzParse(f *testing.F) {
-	good, err := json.Marshal(sample(epyc))
-	gemmtest.Must(f, err)
-	f.Add(good)
-	f.Add([]byte(`{"schema":1,"host":{"cpu":"AMD EPYC"},"tuned":[{}]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := parse(data, epyc)
-		if err != nil && len(s.Tuned) > 0 {
-			t.Errorf("settings %+v with the error %v", s, err)
-		}
-		for _, tune := range s.Tuned {
-			if v := tune.Values; v.MC < 0 || v.MC > 1<<16 || v.KC < 0 || v.KC > 1<<12 || v.NC < 0 || v.NC > 1<<16 ||
-				v.MC*v.KC > 1<<24 || v.KC*v.NC > 1<<24 ||
-				(v.MC == 0) != (v.KC == 0) || v.Direct < 0 || v.Parallel < 0 || v.Cutoff < 0 {
-				t.Errorf("settings %+v", tune)
-			}
-		}
-		for _, k := range s.Kernels {
-			if k.Stages < 0 || k.Stages > 16 || k.Split < 0 || k.Split > 64 || len(k.Tile) > 40 {
-				t.Errorf("kernel %+v", k)
-			}
-		}
-	})
-}

@@ -4,22 +4,19 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 )
 
 var epyc = Host{CPU: "AMD EPYC", Caches: []Cache{{1, 32 << 10}, {2, 1 << 20}, {3, 32 << 20}}}
 
-// sample returns settings of host with two kernels.
-func sample(host Host) Settings {
-	when := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	return Settings{Schema: 1, Host: host, Tuned: []Tune{
-		{Type: "f32", Kernel: "avx512-32x12", Values: Values{MC: 320, KC: 384, NC: 4096, Cutoff: 1536}, Time: when, Cores: 2},
-		{Type: "f64", Kernel: "avx512-16x14", Values: Values{160, 320, 2048, 4096, 110592, 1024}, Time: when, Revision: "abc",
-			Go: "go1.26", OS: "Linux", Cores: 2},
+// sample returns settings of two types and two kernels.
+func sample() Settings {
+	return Settings{Schema: 1, Host: epyc, Tuned: []Tune{
+		{Type: "f32", Kernel: "avx512-32x12", Values: Values{MC: 320, KC: 384, NC: 4096, Cutoff: 1536}},
+		{Type: "f64", Kernel: "avx512-16x14", Values: Values{160, 320, 2048, 4096, 110592, 1024}},
 	}, Kernels: []Kernel{
-		{GPU: "NVIDIA H200", Type: "f32", Rung: "warptile", Class: "large", Tile: "128x128x8/32x64/8x8", Stages: 4, Split: 1,
-			Time: when, Revision: "abc"},
-		{GPU: "NVIDIA H200", Type: "f64", Rung: "smem", Class: "small", Tile: "64x64x16/4x4", Time: when},
+		{GPU: "NVIDIA H200", Type: "f32", Rung: "warptile", Class: "large", Tile: "128x128x8/32x64/8x8",
+			Stages: 4, Split: 1},
+		{GPU: "NVIDIA H200", Type: "f64", Rung: "smem", Class: "small", Tile: "64x64x16/4x4"},
 	}}
 }
 
@@ -27,7 +24,7 @@ func sample(host Host) Settings {
 // are disabled.
 func TestFor(t *testing.T) {
 	t.Cleanup(Disable)
-	Use(sample(epyc))
+	Use(sample())
 	if v, ok := For("f64", "avx512-16x14"); !ok || v != (Values{160, 320, 2048, 4096, 110592, 1024}) {
 		t.Errorf("%+v, %v", v, ok)
 	}
@@ -43,7 +40,7 @@ func TestFor(t *testing.T) {
 }
 
 func TestWith(t *testing.T) {
-	before := sample(epyc)
+	before := sample()
 	changed := before.Tuned[1]
 	changed.Cutoff = 4096
 	after := before.With(changed).With(Tune{Type: "f64", Kernel: "avx2-4x12"})
@@ -57,7 +54,7 @@ func TestWith(t *testing.T) {
 	if v, _ := after.Find("f64", "avx512-16x14"); v.Cutoff != 4096 || v.MC != 160 {
 		t.Errorf("replaced by %+v", v)
 	}
-	if !reflect.DeepEqual(before, sample(epyc)) {
+	if !reflect.DeepEqual(before, sample()) {
 		t.Errorf("the settings before have become %+v", before)
 	}
 }
@@ -65,12 +62,12 @@ func TestWith(t *testing.T) {
 // A kernel's setting is for that kernel, GPU and class alone.
 func TestKernels(t *testing.T) {
 	t.Cleanup(Disable)
-	before := sample(epyc)
+	before := sample()
 	changed := before.Kernels[0]
 	changed.Tile = "64x64x8/32x64/8x8"
 	added := Kernel{GPU: "NVIDIA A10", Type: "f64", Rung: "smem", Class: "small", Tile: "64x64x8/4x4"}
 	after := before.WithKernel(changed).WithKernel(added)
-	if !reflect.DeepEqual(before, sample(epyc)) {
+	if !reflect.DeepEqual(before, sample()) {
 		t.Errorf("the settings before have become %+v", before)
 	}
 	if want := []Kernel{added, changed, before.Kernels[1]}; !reflect.DeepEqual(after.Kernels, want) ||

@@ -34,24 +34,20 @@ func clockOffset(rounds []clockRound) (seconds, within float64) {
 // ClockOffset returns, on rank 0, how far the clock of a rank is ahead of its own, in seconds, and the limit of the
 // error. Rank 0 and this rank call it; now is the clock of the caller.
 func (c *Comm) ClockOffset(rank int, now func() float64) (seconds, within float64, err error) {
-	word := gemm.NewMatrix[float64](1, 1)
+	word, first, then, peer := gemm.NewMatrix[float64](1, 1), Send[float64], Recv[float64], rank
+	if c.rank != 0 {
+		first, then, peer = then, first, 0
+	}
 	var rounds []clockRound
 	for range clockRounds {
-		if c.rank != 0 {
-			if err := Recv(c, word, 0, tagClock); err != nil {
-				return 0, 0, err
-			}
-			word.Data[0] = now()
-			if err := Send(c, word, 0, tagClock); err != nil {
-				return 0, 0, err
-			}
-			continue
-		}
 		round := clockRound{sent: now()}
-		if err := Send(c, word, rank, tagClock); err != nil {
+		if err := first(c, word, peer, tagClock); err != nil {
 			return 0, 0, err
 		}
-		if err := Recv(c, word, rank, tagClock); err != nil {
+		if c.rank != 0 {
+			word.Data[0] = now()
+		}
+		if err := then(c, word, peer, tagClock); err != nil {
 			return 0, 0, err
 		}
 		round.back, round.there = now(), word.Data[0]

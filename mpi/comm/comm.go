@@ -36,15 +36,6 @@ func (c *Comm) Traffic() *Traffic { return c.traffic }
 // World returns the number of a rank of c among all ranks.
 func (c *Comm) World(rank int) int { return c.numbers[rank] }
 
-// HostOf returns the number of the host of a rank of c. Hosts are numbered in the order of their first ranks. The ranks
-// of a host share memory. A rank that c does not have, about which MPI will complain, is on host −1.
-func (c *Comm) HostOf(rank int) int {
-	if rank < 0 || rank >= c.size {
-		return -1
-	}
-	return c.hosts[c.numbers[rank]]
-}
-
 // Hosts returns the numbers of the hosts of all ranks of the job, which c and all others count by.
 func (c *Comm) Hosts() []int { return c.hosts }
 
@@ -404,7 +395,7 @@ func ReduceScatter[T gemm.Element](c *Comm, all gemm.Matrix[T], spans []plan.Spa
 		counts[r] = s.Len() * all.Cols
 	}
 	part := func(r int) int64 { return int64(counts[r]) * int64(gemm.TypeOf[T]().Size) }
-	c.count(func(calls plan.Calls) { calls.ReduceScatter(c.all(), part) })
+	c.count(func(calls plan.Calls) { calls.ReduceScatter(plan.UpTo(c.size), part) })
 	if all.Stride != all.Cols && all.Rows > 1 || mine.Stride != mine.Cols && mine.Rows > 1 {
 		panic("comm: ReduceScatter wants rows side by side")
 	}

@@ -6,8 +6,8 @@ import "gemm/mpi/plan"
 // rejects, is not counted.
 func (c *Comm) count(f func(calls plan.Calls)) {
 	hosts := make([]int, c.size)
-	for r := range hosts {
-		hosts[r] = c.HostOf(r)
+	for r, n := range c.numbers {
+		hosts[r] = c.hosts[n]
 	}
 	calls := plan.NewCalls(hosts)
 	f(calls)
@@ -39,7 +39,7 @@ func (c *Comm) countFetched(bytes int64, from int) {
 // countBcast counts a Bcast.
 func (c *Comm) countBcast(bytes int64, root int) {
 	if c.valid(root) {
-		c.count(func(calls plan.Calls) { calls.Bcast(c.all(), root, bytes) })
+		c.count(func(calls plan.Calls) { calls.Bcast(plan.UpTo(c.size), root, bytes) })
 	}
 }
 
@@ -47,20 +47,11 @@ func (c *Comm) countBcast(bytes int64, root int) {
 func (c *Comm) countParts(root int, part func(rank int) int64, calls int64, way direction) {
 	c.count(func(counts plan.Calls) {
 		if way == sending {
-			counts.Scatter(c.all(), root, part, calls)
+			counts.Scatter(plan.UpTo(c.size), root, part, calls)
 		} else {
-			counts.Gather(c.all(), root, part, calls)
+			counts.Gather(plan.UpTo(c.size), root, part, calls)
 		}
 	})
-}
-
-// all returns the ranks of c.
-func (c *Comm) all() []int {
-	out := make([]int, c.size)
-	for r := range out {
-		out[r] = r
-	}
-	return out
 }
 
 // direction is the direction of the parts of a collective call, for the root.

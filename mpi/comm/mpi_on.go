@@ -110,10 +110,6 @@ static int poll(MPI_Comm c, double without_pause, long longest, int *bytes) {
 	}
 }
 
-static int receive(void *data, int n, MPI_Comm c) {
-	return MPI_Recv(data, n, MPI_BYTE, 0, 0, c, MPI_STATUS_IGNORE);
-}
-
 static int recv_status(void *p, int n, MPI_Datatype t, int from, int tag, MPI_Comm c) {
 	return MPI_Recv(p, n, t, from, tag, c, MPI_STATUS_IGNORE);
 }
@@ -260,10 +256,7 @@ func Start() (*Comm, error) {
 		return nil, err
 	}
 	c := &Comm{handle: handle{C.world(), world}, rank: world.Rank(), size: world.Size(), traffic: &Traffic{},
-		log: &Log{}}
-	for r := range c.size {
-		c.numbers = append(c.numbers, r)
-	}
+		numbers: plan.UpTo(world.Size()), log: &Log{}}
 	return c, c.findHosts()
 }
 
@@ -434,13 +427,9 @@ func typed(kind element, l layout, extent int) (C.MPI_Datatype, error) {
 	if t, ok := types[key]; ok {
 		return t, nil
 	}
-	isVector := C.int(0)
-	if l.shape == vector {
-		isVector = 1
-	}
 	var t C.MPI_Datatype
-	err := failed(C.make_type(C.int(kind), isVector, C.int(l.count), C.int(l.cols), C.int(l.stride), C.MPI_Aint(extent),
-		&t), "MPI_Type_create")
+	err := failed(C.make_type(C.int(kind), flag(l.shape == vector), C.int(l.count), C.int(l.cols), C.int(l.stride),
+		C.MPI_Aint(extent), &t), "MPI_Type_create")
 	if err == nil {
 		types[key] = t
 	}
@@ -464,19 +453,17 @@ func (b buffer) message() (C.int, C.MPI_Datatype, error) {
 // plain reports whether empi has a call for the buffer on this communicator.
 func (h handle) plain(b buffer) bool { return h.world != nil && b.shape == elements && b.count > 0 }
 
-func float64sOf(b buffer) []float64 { return unsafe.Slice((*float64)(b.at), b.count) }
-func float32sOf(b buffer) []float32 { return unsafe.Slice((*float32)(b.at), b.count) }
-func bytesAt(b buffer) []byte       { return unsafe.Slice((*byte)(b.at), b.count) }
+func dataOf[T any](b buffer) []T { return unsafe.Slice((*T)(b.at), b.count) }
 
 func (h handle) send(b buffer, to, tag int) error {
 	if h.plain(b) {
 		switch b.kind {
 		case float64s:
-			return h.world.SendF64(to, tag, float64sOf(b))
+			return h.world.SendF64(to, tag, dataOf[float64](b))
 		case float32s:
-			return h.world.SendF32(to, tag, float32sOf(b))
+			return h.world.SendF32(to, tag, dataOf[float32](b))
 		default:
-			return h.world.SendU8(to, tag, bytesAt(b))
+			return h.world.SendU8(to, tag, dataOf[byte](b))
 		}
 	}
 	n, t, err := b.message()
@@ -545,11 +532,11 @@ func (h handle) bcast(b buffer, root int) error {
 	if h.plain(b) {
 		switch b.kind {
 		case float64s:
-			return h.world.BcastF64(root, float64sOf(b))
+			return h.world.BcastF64(root, dataOf[float64](b))
 		case float32s:
-			return h.world.BcastF32(root, float32sOf(b))
+			return h.world.BcastF32(root, dataOf[float32](b))
 		default:
-			return h.world.BcastU8(root, bytesAt(b))
+			return h.world.BcastU8(root, dataOf[byte](b))
 		}
 	}
 	n, t, err := b.message()
@@ -566,6 +553,14 @@ func partType(b buffer) (C.MPI_Datatype, error) {
 		return typed(b.kind, b.layout, 1)
 	}
 	return typed(b.kind, layout{shape: rows, cols: b.cols, stride: b.cols}, b.stride)
+}
+
+// flag returns x as a C integer.
+func flag(x bool) C.int {
+	if x {
+		return 1
+	}
+	return 0
 }
 
 // ints returns xs as C integers.
@@ -669,7 +664,7 @@ func (c *Comm) Poll() ([]byte, error) {
 		return nil, err
 	}
 	data := make([]byte, n+1)
-	err := failed(C.receive(unsafe.Pointer(&data[0]), n, c.comm), "MPI_Recv")
+	err := failed(C.recv_status(unsafe.Pointer(&data[0]), n, C.MPI_BYTE, 0, 0, c.comm), "MPI_Recv")
 	return data[:n], err
 }
 
@@ -683,12 +678,6 @@ func (c *Comm) Exchange(p plan.Pattern, n, times int) (float64, error) {
 	}
 	took := C.double(0)
 	a, b := (*C.char)(unsafe.Pointer(&out[0])), (*C.char)(unsafe.Pointer(&in[0]))
-	flag := func(x bool) C.int {
-		if x {
-			return 1
-		}
-		return 0
-	}
 	switch {
 	case peer < 0:
 	case !p.All:

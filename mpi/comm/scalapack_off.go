@@ -15,4 +15,4 @@ func OpenScaLAPACK() (*ScaLAPACK, error) { return nil, errNone }
 // Grid returns the grid of all ranks, p rows of q, in the order of their numbers.
 func (library) Grid(_, _ int) (*ProcessGrid, error) { return nil, errNone }
 
-func (*ProcessGrid) product(element, gemm.Shape, int, [3]part) error { return errNone }
+func (*ProcessGrid) product(gemm.Shape, int, [3]buffer) error { return errNone }

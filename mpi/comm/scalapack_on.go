@@ -258,13 +258,9 @@ func (s *ScaLAPACK) Grid(p, q int) (*ProcessGrid, error) {
 	return g, nil
 }
 
-func (g *ProcessGrid) product(kind element, s gemm.Shape, block int, parts [3]part) error {
-	single := C.int(0)
-	if kind == float32s {
-		single = 1
-	}
+func (g *ProcessGrid) product(s gemm.Shape, block int, parts [3]buffer) error {
 	c, a, b := parts[0], parts[1], parts[2]
-	C.multiply(g.of.c, g.context, single, C.int(g.of.Threads), C.int(s.M), C.int(s.N), C.int(s.K), C.int(block),
-		c.at, C.int(c.stride), a.at, C.int(a.stride), b.at, C.int(b.stride))
+	C.multiply(g.of.c, g.context, flag(c.kind == float32s), C.int(g.of.Threads), C.int(s.M), C.int(s.N), C.int(s.K),
+		C.int(block), c.at, C.int(c.stride), a.at, C.int(a.stride), b.at, C.int(b.stride))
 	return nil
 }

@@ -59,7 +59,7 @@ func BoundDistributed(s gemm.Shape, ranks int) float64 {
 // it can stay below the bound.
 func BoundRooted(s gemm.Shape, ranks int, works bool) float64 {
 	switch {
-	case ranks == 1 || empty(s):
+	case ranks == 1:
 		return 0
 	case works:
 		return Touched(s, 1-1/float64(ranks))

@@ -130,7 +130,7 @@ func TestBoundRooted(t *testing.T) {
 		for _, s := range even(ranks) {
 			check("p2p-rows, master works", s, ranks, flows(plan.P2PRows(s, oneHost(ranks), true)), true)
 			check("scatter-rows", s, ranks, flows(plan.ScatterRows(s, oneHost(ranks))), true)
-			check("bcast-rows", s, ranks, flows(plan.BcastRows(s, oneHost(ranks), upTo(ranks), 100)), true)
+			check("bcast-rows", s, ranks, flows(plan.BcastRows(s, oneHost(ranks), plan.UpTo(ranks), 100)), true)
 			for _, g := range grids(ranks, 1) {
 				check("scatter-blocks", s, ranks,
 					flows(plan.ScatterBlocks(s, plan.InOrder(g), oneHost(ranks))), true)
@@ -145,13 +145,13 @@ func TestBoundRooted(t *testing.T) {
 	}
 	// Ranks that share B: one host moves nothing between hosts, and ranks on hosts of their own as much as before.
 	for _, s := range even(6) {
-		for _, hosts := range [][]int{{0, 0, 1, 1, 2, 2}, spread(6, 2), oneHost(6), upTo(6)} {
+		for _, hosts := range [][]int{{0, 0, 1, 1, 2, 2}, spread(6, 2), oneHost(6), plan.UpTo(6)} {
 			x := flows(plan.BcastRows(s, oneHost(6), hosts, 100))[0]
 			if bound := plan.BoundShared(s, hosts); !(bound <= float64(x.Sent+x.Recv)*(1+1e-9)) {
 				t.Errorf("bcast-rows of %v on the hosts %v: rank 0 moves %+v, the bound is %v", s, hosts, x, bound)
 			}
 		}
-		if one, all := plan.BoundShared(s, make([]int, 6)), plan.BoundShared(s, upTo(6)); one != 0 ||
+		if one, all := plan.BoundShared(s, make([]int, 6)), plan.BoundShared(s, plan.UpTo(6)); one != 0 ||
 			!near(all, plan.BoundRooted(s, 6, true)) {
 			t.Errorf("%v: the bounds are %v on one host, %v on six", s, one, all)
 		}
@@ -169,11 +169,8 @@ func TestBoundRooted(t *testing.T) {
 			t.Errorf("BoundRooted(%v, %d, %v) = %v, want %v", s, c.ranks, c.works, got, c.want)
 		}
 	}
-	if got := plan.BoundRooted(gemm.Shape{M: 5, N: 5, K: 0}, 4, false); got != 0 {
-		t.Errorf("BoundRooted of no terms = %v", got)
-	}
 	// bcast-rows attains it on two ranks where B is the smallest operand.
-	x := flows(plan.BcastRows(s, oneHost(2), upTo(2), 10))[0]
+	x := flows(plan.BcastRows(s, oneHost(2), plan.UpTo(2), 10))[0]
 	if !near(float64(x.Sent+x.Recv), plan.BoundRooted(s, 2, true)) {
 		t.Errorf("bcast-rows moves %+v, and attains %v", x, plan.BoundRooted(s, 2, true))
 	}

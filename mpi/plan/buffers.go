@@ -34,8 +34,8 @@ func (b Buffers) InB(rank, e int) (row, col int) {
 	return e / n, j*n + e%n
 }
 
-// InC returns where C[i][j] lies in the buffer of C: in the part of which rank, and which element of it. With the M and N
-// of Block, that is the rank at (i / M, j / N) of the grid, and the element (i mod M)·N + j mod N.
+// InC returns where C[i][j] lies in the buffer of C: in the part of which rank, and which element of it. With the M and
+// N of Block, that is the rank at (i / M, j / N) of the grid, and the element (i mod M)·N + j mod N.
 func (b Buffers) InC(i, j int) (rank, e int) {
 	block := b.Block()
 	return b.Rank(i/block.M, j/block.N, 0), i%block.M*block.N + j%block.N

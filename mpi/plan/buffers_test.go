@@ -19,7 +19,8 @@ func ExampleBuffers() {
 	// element 3 of the block of B of rank 1 is B[1][3]
 }
 
-// TestBuffers checks, for grids whose blocks are padded, that each element of B and C is in the blocks of its ranks once.
+// TestBuffers checks, for grids whose blocks are padded, that each element of B and C is in the blocks of its ranks
+// once.
 func TestBuffers(t *testing.T) {
 	for _, g := range []Grid{{1, 1, 1}, {3, 1, 1}, {2, 3, 1}, {4, 4, 1}} {
 		b := Buffers{InOrder(g), gemm.Shape{M: 5, N: 7, K: 2}}
@@ -29,7 +30,8 @@ func TestBuffers(t *testing.T) {
 				rank, e := b.InC(i, j)
 				rows, cols := b.Of(rank)
 				if i < rows.Lo || i >= rows.Hi || j < cols.Lo || j >= cols.Hi || e < 0 || e >= block.M*block.N {
-					t.Errorf("%v: C[%d][%d] is element %d of rank %d, with rows %v and columns %v", g, i, j, e, rank, rows, cols)
+					t.Errorf("%v: C[%d][%d] is element %d of rank %d, with rows %v and columns %v", g, i, j, e, rank,
+						rows, cols)
 				}
 				inC[[2]int{rank, e}] = true
 			}

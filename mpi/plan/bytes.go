@@ -6,8 +6,8 @@ import "gemm"
 // by the rules of Traffic. The files of the algorithms, in package mpi, have examples with ranks and buffers. hosts has
 // the number of each rank's host.
 //
-// The schedules have the Traffic of all ranks in their order. Ranks outside the grid have none. If M, N or K is 0,
-// there are no steps. Rank 0 is the root.
+// The schedules have the Traffic of all ranks in their order. Ranks outside the grid have none. M, N and K are not 0: a
+// product without terms has no schedule. Rank 0 is the root.
 
 // P2PRows predicts p2p-rows: rank 0 sends B and some rows of A to each other worker, and receives
 // rows of C. The workers are all ranks, or all except rank 0 if the master is idle.
@@ -18,9 +18,6 @@ import "gemm"
 //	working master   sends    A₁ B, A₂ B     C₁ (1 row)       C₂ (1 row)
 func P2PRows(s gemm.Shape, hosts []int, works bool) Schedule {
 	out := Schedule{Hosts: hosts}
-	if empty(s) {
-		return out
-	}
 	there, back := out.step(1, false), out.step(0, false)
 	others(s.M, len(hosts), works, func(r int, rows int64) {
 		there.Send(0, r, rows*int64(s.K))
@@ -38,9 +35,6 @@ func P2PRows(s gemm.Shape, hosts []int, works bool) Schedule {
 //	2 ranks                 rank 1 → 0: C₁[0:2,:], C₁[2:3,:]
 func P2PRowsOverlap(s gemm.Shape, hosts []int, works bool, width int) Schedule {
 	out := Schedule{Hosts: hosts}
-	if empty(s) {
-		return out
-	}
 	for i, panel := range Growing(s.K, width) {
 		there := out.step(share(panel, s.K), i > 0)
 		others(s.M, len(hosts), works, func(r int, rows int64) {
@@ -78,10 +72,7 @@ func ScatterRows(s gemm.Shape, hosts []int) Schedule {
 // padded, to rank (i, j). One Gather returns its block of C.
 func ScatterBlocks(s gemm.Shape, l Layout, hosts []int) Schedule {
 	out := Schedule{Hosts: hosts}
-	if empty(s) {
-		return out
-	}
-	rows, cols, ranks := pieces(s.M, l.P), pieces(s.N, l.Q), upTo(l.Ranks())
+	rows, cols, ranks := pieces(s.M, l.P), pieces(s.N, l.Q), UpTo(l.Ranks())
 	out.step(1, false).Scatter(ranks, 0, func(int) int64 { return (rows + cols) * int64(s.K) }, 1)
 	out.step(0, false).Gather(ranks, 0, func(int) int64 { return rows * cols }, 1)
 	return out
@@ -102,9 +93,6 @@ func (g Grid) Band(s gemm.Shape, bands, j, band int) Span {
 // a band of each block at a time. C returns in bands, too.
 func HostBlocks(s gemm.Shape, l Layout, hosts, copies []int, bands int) Schedule {
 	out := Schedule{Hosts: hosts}
-	if empty(s) {
-		return out
-	}
 	heads := Leaders(copies)
 	rows, cols := l.Needed(copies)
 	first := out.step(0, false)
@@ -143,9 +131,6 @@ func HostBlocks(s gemm.Shape, l Layout, hosts, copies []int, bands int) Schedule
 // rows, then up column 0. Columns with two different widths need two calls.
 func GridBlocks(s gemm.Shape, hosts []int, g Grid) Schedule {
 	out := Schedule{Hosts: hosts}
-	if empty(s) {
-		return out
-	}
 	rows := func(i int) int64 { return part(s.M, g.P, i) }
 	cols := func(j int) int64 { return part(s.N, g.Q, j) }
 	k, calls := int64(s.K), widths(s.N, g.Q)
@@ -175,11 +160,8 @@ func GridBlocks(s gemm.Shape, hosts []int, g Grid) Schedule {
 // The columns of a panel return while the next one is multiplied and the one after it is broadcast.
 func BcastRows(s gemm.Shape, hosts, copies []int, width int) Schedule {
 	out := Schedule{Hosts: hosts}
-	if empty(s) {
-		return out
-	}
 	rows := func(r int) int64 { return part(s.M, len(hosts), r) }
-	out.step(0, false).Scatter(upTo(len(hosts)), 0, func(r int) int64 { return rows(r) * int64(s.K) }, 1)
+	out.step(0, false).Scatter(UpTo(len(hosts)), 0, func(r int) int64 { return rows(r) * int64(s.K) }, 1)
 	back := func(c Calls, panel Span) {
 		for r := range hosts {
 			c.Send(r, 0, rows(r)*int64(panel.Len()))
@@ -224,9 +206,6 @@ func SrummaSent(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
 func fetched(s gemm.Shape, hosts []int, g Grid, width int,
 	fetch func(c Calls, rank, from int, elements int64)) Schedule {
 	out := Schedule{Hosts: hosts}
-	if empty(s) {
-		return out
-	}
 	panels := Panels(Span{Hi: s.K}, g.P, g.Q, width)
 	for turn := range panels {
 		c := out.step(1/float64(len(panels)), turn > 0)
@@ -251,9 +230,6 @@ func First(g Grid, i, j, steps int) int { return (i*g.Q + j*g.P) % g.Ranks() * s
 // A rank does not receive a block that it owns.
 func Cannon(s gemm.Shape, hosts []int, g Grid) (steps, skew Schedule) {
 	steps, skew = Schedule{Hosts: hosts}, Schedule{Hosts: hosts}
-	if empty(s) {
-		return steps, skew
-	}
 	shifts := Shifts{g, s.K}
 	c := skew.step(0, false)
 	for step := range shifts.Steps() {
@@ -280,9 +256,6 @@ func Cannon(s gemm.Shape, hosts []int, g Grid) (steps, skew Schedule) {
 //	                  after     rows 0, 1 of C⁰+C¹          row 2 of C⁰+C¹
 func Layers(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
 	out := Schedule{Hosts: hosts}
-	if empty(s) {
-		return out
-	}
 	var panels [][]Panel // by layer
 	steps := 0
 	for l := range g.C {
@@ -324,9 +297,6 @@ func (c Calls) panel(s gemm.Shape, g Grid, layer int, p Panel) {
 
 // share returns the part of k that is in a span.
 func share(s Span, k int) float64 { return float64(s.Len()) / float64(k) }
-
-// empty reports whether a product has no terms.
-func empty(s gemm.Shape) bool { return s.M == 0 || s.N == 0 || s.K == 0 }
 
 // part returns the length of the i-th part of Split.
 func part(n, parts, i int) int64 { return int64(Split(n, parts, i).Len()) }

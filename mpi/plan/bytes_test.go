@@ -163,36 +163,6 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
-// TestSummaElements recounts, element by element, what each rank of summa and of srumma is missing.
-func TestSummaElements(t *testing.T) {
-	for _, s := range shapes[:4] {
-		for _, g := range []plan.Grid{{P: 1, Q: 1, C: 1}, {P: 2, Q: 3, C: 1}, {P: 4, Q: 1, C: 1}, {P: 3, Q: 5, C: 1},
-			{P: 8, Q: 8, C: 1}} {
-			fetched := flows(plan.Srumma(s, oneHost(g.Ranks()), g, 3))
-			for r, got := range flows(plan.Summa(s, oneHost(g.Ranks()), g, 3)) {
-				i, j, _ := g.At(r)
-				missing := int64(0)
-				for x := range s.K {
-					for m := range s.M {
-						if plan.Owner(s.M, g.P, m) == i && plan.Owner(s.K, g.Q, x) != j {
-							missing++
-						}
-					}
-					for n := range s.N {
-						if plan.Owner(s.N, g.Q, n) == j && plan.Owner(s.K, g.P, x) != i {
-							missing++
-						}
-					}
-				}
-				if got.Recv != missing || fetched[r].Recv != missing {
-					t.Errorf("%v on %v: rank %d receives %d and fetches %d, is missing %d", s, g, r, got.Recv,
-						fetched[r].Recv, missing)
-				}
-			}
-		}
-	}
-}
-
 // TestTrafficByHand has sums that were done on paper.
 func TestTrafficByHand(t *testing.T) {
 	s := gemm.Shape{M: 5, N: 3, K: 4}
@@ -230,7 +200,7 @@ func TestTrafficByHand(t *testing.T) {
 			[]count{{32, 9, 8}, {7, 16, 6}, {14, 18, 6}, {2, 12, 4}}},
 		// Rows 2, 2, 1: rank 0 sends 8 + 4 and B 12, gets 6 + 3. Two panels of B: each takes two rounds, and
 		// returns a message from each rank.
-		{"bcast-rows", flows(plan.BcastRows(s, oneHost(3), upTo(3), 2)),
+		{"bcast-rows", flows(plan.BcastRows(s, oneHost(3), plan.UpTo(3), 2)),
 			[]count{{24, 9, 10}, {6, 20, 8}, {3, 16, 8}}},
 		// Ranks 0 and 1 share a copy: rank 2 alone gets B, in one round a panel.
 		{"bcast-rows, two copies", flows(plan.BcastRows(s, oneHost(3), []int{0, 0, 1}, 2)),
@@ -261,22 +231,13 @@ func TestTrafficByHand(t *testing.T) {
 	}
 }
 
-// TestNothingMoves: of one rank, and of products without terms.
+// TestNothingMoves: of one rank.
 func TestNothingMoves(t *testing.T) {
-	check := func(s gemm.Shape, ranks int) {
-		for name, schedule := range schedules(s, oneHost(ranks)) {
-			if got := flows(schedule); len(got) != ranks || slices.ContainsFunc(got,
-				func(x count) bool { return x != (count{}) }) {
-				t.Errorf("%s of %v on %d: %+v", name, s, ranks, got)
-			}
-		}
-	}
 	for _, s := range shapes {
-		check(s, 1)
-	}
-	for ranks := 1; ranks <= 64; ranks++ {
-		for _, s := range []gemm.Shape{{}, {M: 0, N: 5, K: 5}, {M: 5, N: 0, K: 5}, {M: 5, N: 5, K: 0}} {
-			check(s, ranks)
+		for name, schedule := range schedules(s, oneHost(1)) {
+			if got := flows(schedule); !slices.Equal(got, []count{{}}) {
+				t.Errorf("%s of %v: %+v", name, s, got)
+			}
 		}
 	}
 }

@@ -41,21 +41,10 @@ type Estimate struct{ Seconds, Latency, Transfer, Compute float64 }
 //
 //	computed(i) = max(arrived(i), computed(i−1)) + share(i)·compute
 func Time(s Schedule, size int, c Cluster, compute float64) Estimate {
-	swift := Cluster{c.Inside.withoutLatency(), c.Between.withoutLatency()}
-	wide := Cluster{c.Inside.wide(), c.Between.wide()}
+	inf, swift := math.Inf(1), c
+	swift.Inside.Latency, swift.Between.Latency = 0, 0
+	wide := Cluster{Path{Network{c.Inside.Latency, inf}, inf, inf}, Path{Network{c.Between.Latency, inf}, inf, inf}}
 	return Estimate{s.time(size, c, compute), s.time(size, wide, 0), s.time(size, swift, 0), compute}
-}
-
-// withoutLatency returns the path without latency.
-func (p Path) withoutLatency() Path {
-	p.Latency = 0
-	return p
-}
-
-// wide returns the path with unlimited bandwidths.
-func (p Path) wide() Path {
-	inf := math.Inf(1)
-	return Path{Network{p.Latency, inf}, inf, inf}
 }
 
 func (s Schedule) time(size int, c Cluster, compute float64) float64 {

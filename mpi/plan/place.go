@@ -38,25 +38,13 @@ type Layout struct {
 }
 
 // InOrder returns the layout in which rank n is at place n.
-func InOrder(g Grid) Layout {
-	out := make([]int, g.Ranks())
-	for r := range out {
-		out[r] = r
-	}
-	return Layout{g, out, out}
-}
+func InOrder(g Grid) Layout { return laid(g, UpTo(g.Ranks())) }
 
 // At returns the coordinates of a rank.
 func (l Layout) At(rank int) (i, j, layer int) { return l.Grid.At(l.places[rank]) }
 
 // Rank returns the rank with the coordinates.
 func (l Layout) Rank(i, j, layer int) int { return l.Order[l.Grid.Rank(i, j, layer)] }
-
-// Place returns the place of a rank.
-func (l Layout) Place(rank int) int { return l.places[rank] }
-
-// Ordered reports whether every rank is at the place with its number.
-func (l Layout) Ordered() bool { return slices.IsSorted(l.Order) }
 
 // Hosts returns the hosts of the places, from the hosts of the ranks. Ranks outside of the grid follow.
 func (l Layout) Hosts(hosts []int) []int {

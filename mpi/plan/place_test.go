@@ -106,7 +106,7 @@ func TestMapRanksIsBest(t *testing.T) {
 // wantLayout checks that every rank has one place, rank 0 the first, and that coordinates are found both ways.
 func wantLayout(t *testing.T, l plan.Layout) {
 	t.Helper()
-	if sorted := slices.Sorted(slices.Values(l.Order)); !slices.Equal(sorted, upTo(l.Ranks())) || l.Order[0] != 0 {
+	if sorted := slices.Sorted(slices.Values(l.Order)); !slices.Equal(sorted, plan.UpTo(l.Ranks())) || l.Order[0] != 0 {
 		t.Fatalf("%v: ranks %v", l.Grid, l.Order)
 	}
 	traffic := make([]plan.Traffic, l.Ranks()+1)
@@ -116,7 +116,7 @@ func wantLayout(t *testing.T, l plan.Layout) {
 	byRank := flows(l.ByRank(plan.Schedule{Hosts: oneHost(len(traffic)), Steps: []plan.Step{{Traffic: traffic}}}))
 	for place, r := range l.Order {
 		i, j, layer := l.At(r)
-		if l.Rank(i, j, layer) != r || l.Place(r) != place || l.Grid.Rank(i, j, layer) != place {
+		if l.Rank(i, j, layer) != r || l.Grid.Rank(i, j, layer) != place {
 			t.Fatalf("%v with the ranks %v: rank %d is at (%d, %d, %d)", l.Grid, l.Order, r, i, j, layer)
 		}
 		if byRank[r].Sent != int64(place) || byRank[l.Ranks()].Sent != int64(l.Ranks()) {

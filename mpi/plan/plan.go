@@ -173,11 +173,10 @@ func Panels(k Span, p, q, width int) []Panel {
 //
 //	owners (0,0) (0,0) (0,0) | (1,1) (1,1)     panels 0 3 1 4 2
 func Alternating(panels []Panel) []Panel {
-	type owners struct{ col, row int }
-	var order []owners
-	of := map[owners][]Panel{}
+	var order []Panel // without K
+	of := map[Panel][]Panel{}
 	for _, p := range panels {
-		o := owners{p.Col, p.Row}
+		o := Panel{Col: p.Col, Row: p.Row}
 		if of[o] == nil {
 			order = append(order, o)
 		}
@@ -239,8 +238,5 @@ func Growing(n, width int) []Span {
 // Busy returns how many ranks have terms to compute if rows and columns of C are divided over the grid,
 // with all of k on each rank.
 func Busy(g Grid, s gemm.Shape) int {
-	if s.K == 0 {
-		return 0
-	}
 	return min(g.P, s.M) * min(g.Q, s.N) * min(g.C, s.K)
 }

@@ -216,8 +216,8 @@ func (c Calls) ReduceScatter(ranks []int, part func(i int) int64) {
 // levels returns ⌈log₂ ranks⌉.
 func levels(ranks int) int64 { return int64(bits.Len(uint(ranks - 1))) }
 
-// upTo returns the numbers below n.
-func upTo(n int) []int {
+// UpTo returns the numbers below n.
+func UpTo(n int) []int {
 	return list(n, func(i int) int { return i })
 }
 

@@ -22,7 +22,7 @@ func TestPaths(t *testing.T) {
 	}{
 		// Rows 2, 1, 1, 1: A is 8, 4, 4, 4 elements, C 6, 3, 3, 3. B, of 12, goes to rank 1, and to rank 2,
 		// which passes it on. Two calls: 1 latency inside, 1 between. Then a message from each rank.
-		{"bcast-rows", plan.BcastRows(s, hosts, upTo(4), 9), []plan.Traffic{
+		{"bcast-rows", plan.BcastRows(s, hosts, plan.UpTo(4), 9), []plan.Traffic{
 			{counts(4+12, 3, 3), counts(4+4+12, 3+3, 4)}, {counts(3, 4+12, 3), counts(0, 0, 2)},
 			{counts(12, 0, 2), counts(3, 4+12, 3)}, {counts(0, 12, 2), counts(3, 4, 3)}}},
 		// One copy of B on each host: two panels go to rank 2 alone, and nothing of them moves inside.
@@ -71,10 +71,12 @@ func schedules(s gemm.Shape, hosts []int) map[string]plan.Schedule {
 		"p2p-rows": plan.P2PRows(s, hosts, false), "p2p-rows, master works": plan.P2PRows(s, hosts, true),
 		"p2p-rows-overlap": plan.P2PRowsOverlap(s, hosts, true, 5), "scatter-rows": plan.ScatterRows(s, hosts),
 		"scatter-blocks":          plan.ScatterBlocks(s, plan.InOrder(near), hosts),
-		"scatter-blocks by hosts": plan.HostBlocks(s, plan.InOrder(near), hosts, upTo(ranks), 3),
+		"scatter-blocks by hosts": plan.HostBlocks(s, plan.InOrder(near), hosts, plan.UpTo(ranks), 3),
 		"grid-blocks":             plan.GridBlocks(s, hosts, near),
-		"bcast-rows":              plan.BcastRows(s, hosts, upTo(ranks), 5), "summa": plan.Summa(s, hosts, near, 5),
-		"srumma": plan.Srumma(s, hosts, near, 5), "srumma, sent": plan.SrummaSent(s, hosts, near, 5), "cannon": steps,
+		"bcast-rows":              plan.BcastRows(s, hosts, plan.UpTo(ranks), 5),
+		"summa":                   plan.Summa(s, hosts, near, 5),
+		"srumma":                  plan.Srumma(s, hosts, near, 5), "srumma, sent": plan.SrummaSent(s, hosts, near, 5),
+		"cannon":        steps,
 		"cannon's skew": skew,
 		"25d":           plan.Layers(s, hosts, plan.Layered(ranks, s, 0, 0), 5),
 	}
@@ -85,9 +87,9 @@ func schedules(s gemm.Shape, hosts []int) map[string]plan.Schedule {
 // each.
 func TestBetween(t *testing.T) {
 	for _, s := range shapes {
-		for _, hosts := range [][]int{{0}, {0, 1}, {0, 1, 0}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1, 1, 2}, upTo(7),
-			{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}} {
-			alone := schedules(s, upTo(len(hosts)))
+		for _, hosts := range [][]int{{0}, {0, 1}, {0, 1, 0}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1, 1, 2},
+			plan.UpTo(7), {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}} {
+			alone := schedules(s, plan.UpTo(len(hosts)))
 			together := schedules(s, oneHost(len(hosts)))
 			for name, schedule := range schedules(s, hosts) {
 				var sum plan.Counts
@@ -208,12 +210,4 @@ func TestPeers(t *testing.T) {
 	if got := plan.Patterns([]int{0}); len(got) != 0 {
 		t.Errorf("patterns of one rank: %v", got)
 	}
-}
-
-func upTo(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }

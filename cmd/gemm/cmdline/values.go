@@ -5,6 +5,7 @@ package cmdline
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -172,7 +173,8 @@ func (f *factor) Set(text string) error {
 		return errors.New("is too large for f64")
 	case err != nil:
 		return errors.New("must be a number")
-	case x == 0 && strings.ContainsAny(mantissa(text), "123456789abcdfABCDF"):
+	}
+	if exact, _, err := big.ParseFloat(text, 0, 53, big.ToNearestEven); x == 0 && (err != nil || exact.Sign() != 0) {
 		return errors.New("is too small for f64, which would have 0 in its place")
 	}
 	*f = factor(x)
@@ -181,14 +183,3 @@ func (f *factor) Set(text string) error {
 
 // String implements cli.Generic.
 func (f *factor) String() string { return strconv.FormatFloat(float64(*f), 'g', -1, 64) }
-
-// mantissa returns the digits of a number before its exponent.
-func mantissa(text string) string {
-	text = strings.ToLower(text)
-	exponent := "e"
-	if digits, hexadecimal := strings.CutPrefix(strings.TrimLeft(text, "+-"), "0x"); hexadecimal {
-		text, exponent = digits, "p"
-	}
-	digits, _, _ := strings.Cut(text, exponent)
-	return digits
-}

@@ -85,14 +85,8 @@ func (a Answer) Fastest(n int, keep func(record.Record) bool) (record.Record, bo
 func withCopies(r record.Record) bool { return !math.IsNaN(CopiedApart(r)) }
 
 // least returns the row of the least time at n that keep accepts.
-func (a Answer) least(n int, time func(record.Record) float64,
-	keep func(record.Record) bool) (best record.Record, found bool) {
-	return MinBy(a.rows, func(r record.Record) float64 {
-		if r.N != n || !keep(r) {
-			return math.NaN()
-		}
-		return time(r)
-	})
+func (a Answer) least(n int, time func(record.Record) float64, keep func(record.Record) bool) (record.Record, bool) {
+	return leastOf(a.rows, func(r record.Record) bool { return r.N == n && keep(r) }, time)
 }
 
 // OnRanksDistributed is the key of the variants whose operands are distributed over the ranks before timing begins.
@@ -351,18 +345,16 @@ func (a Answer) LibraryPairs() []Pair {
 	for _, n := range sizes {
 		for _, rows := range GroupBy(at[n].rows, place) {
 			threads := place(rows[0])
+			peers := Pick(rows, OfLibrary)
 			own, ok := MinBy(Pick(rows, Ours), median)
-			peer, too := MinBy(Pick(rows, OfLibrary), median)
+			peer, too := MinBy(peers, median)
 			if !ok || !too || threads == 0 {
 				continue
 			}
-			same := func(r record.Record) bool { return OfLibrary(r) && max(r.Threads, 1) == threads && !ByGPU(r) }
-			if threads == onGPU {
-				same = func(r record.Record) bool { return OfLibrary(r) && ByGPU(r) && Exact(r) }
-			} else {
+			if threads != onGPU {
 				most = max(most, threads)
 			}
-			if count := len(Distinct(Pick(at[n].rows, same), VariantOf)); count >= libraries[threads] {
+			if count := len(Distinct(peers, VariantOf)); count >= libraries[threads] {
 				found[threads], libraries[threads] = pairOf(own, peer), count
 			}
 		}

@@ -67,19 +67,15 @@ func (v *View) DataLimit(r record.Record) float64 {
 	if ByGPU(r) {
 		return memoryShare(ProblemOf(r)) * v.DeviceCopy()
 	}
-	if triad, ok := v.Bandwidth(max(r.Threads, 1)); ok {
-		return memoryShare(ProblemOf(r)) * float64(triad.GBps)
-	}
-	return math.NaN()
+	triad, _ := v.Bandwidth(max(r.Threads, 1))
+	return memoryShare(ProblemOf(r)) * float64(positive(triad.GBps))
 }
 
 // DeviceCopy returns the measured bandwidth of copies within the GPU's memory in GB/s. Of several runs it is
 // the highest; without a measurement it is NaN.
 func (v *View) DeviceCopy() float64 {
-	if w, ok := v.bandwidth("gpu", "copy", 0); ok {
-		return float64(w.GBps)
-	}
-	return math.NaN()
+	w, _ := v.bandwidth("gpu", "copy", 0)
+	return float64(positive(w.GBps))
 }
 
 // AtWidths returns the widths of shards at which several codes were measured, ascending, and the rows with
@@ -90,11 +86,10 @@ func AtWidths(rows []record.Record) (widths []int, at []record.Record) {
 			widths, at = append(widths, own[0].N), append(at, own...)
 		}
 	}
-	slices.Sort(widths)
 	if len(widths) == 0 {
 		return nil, rows
 	}
-	return widths, at
+	return slices.Sorted(slices.Values(widths)), at
 }
 
 // CodeRow is a code with shards of one width: the fastest of ours in each place.

@@ -32,11 +32,11 @@ const (
 )
 
 // Tile is the sizes of the blocks of a kernel: the rows and columns of C and the slice of k of a block of threads, and
-// the rows and columns of a thread.
-type Tile struct{ BM, BN, BK, TM, TN int }
+// the edge of the square of a thread.
+type Tile struct{ BM, BN, BK, Edge int }
 
 // Design is a tile of a kernel in single precision, and what it needs. In the symbols of the 2024
-// report, BM = sm, BN = sk, BK = sn, TM = ty and TN = tx.
+// report, BM = sm, BN = sk, BK = sn and Edge = ty = tx.
 type Design struct {
 	Tile
 	Threads   int       // of a block (16)
@@ -56,7 +56,7 @@ func Designs() []Design {
 		for _, rows := range []int{32, 64, 128, 256} {
 			for _, cols := range []int{32, 64, 128, 256} {
 				for _, slice := range []int{8, 16, 32} {
-					out = append(out, NewDesign(Tile{BM: rows, BN: cols, BK: slice, TM: edge, TN: edge}))
+					out = append(out, NewDesign(Tile{rows, cols, slice, edge}))
 				}
 			}
 		}
@@ -70,8 +70,8 @@ func NewDesign(t Tile) Design {
 	if err != nil {
 		panic(err) // the table has the capability
 	}
-	d := Design{Tile: t, Threads: t.BM / t.TM * (t.BN / t.TN), Slices: 4 * t.BK * (t.BM + t.BN), Sums: t.BM * t.BN,
-		Registers: threadRegisters(t.TM)}
+	d := Design{Tile: t, Threads: t.BM / t.Edge * (t.BN / t.Edge), Slices: 4 * t.BK * (t.BM + t.BN), Sums: t.BM * t.BN,
+		Registers: threadRegisters(t.Edge)}
 	switch {
 	case d.Threads > limits.BlockThreads:
 		d.Fails = BlockThreads
@@ -89,13 +89,8 @@ func NewDesign(t Tile) Design {
 
 // shownTiles are the tiles of the plan: of the 2024 report, larger ones, and for each condition one that violates it.
 var shownTiles = []Tile{
-	{BM: 32, BN: 32, BK: 8, TM: 8, TN: 8}, {BM: 64, BN: 64, BK: 8, TM: 8, TN: 8},
-	{BM: 64, BN: 64, BK: 16, TM: 8, TN: 8}, {BM: 128, BN: 128, BK: 8, TM: 8, TN: 8},
-	{BM: 128, BN: 128, BK: 16, TM: 8, TN: 8}, {BM: 128, BN: 128, BK: 32, TM: 8, TN: 8},
-	{BM: 128, BN: 256, BK: 8, TM: 8, TN: 8}, {BM: 256, BN: 256, BK: 8, TM: 8, TN: 8},
-	{BM: 32, BN: 32, BK: 8, TM: 4, TN: 4}, {BM: 64, BN: 64, BK: 8, TM: 4, TN: 4},
-	{BM: 64, BN: 64, BK: 16, TM: 4, TN: 4}, {BM: 64, BN: 256, BK: 8, TM: 4, TN: 4},
-	{BM: 128, BN: 128, BK: 8, TM: 4, TN: 4}, {BM: 128, BN: 256, BK: 8, TM: 4, TN: 4},
+	{32, 32, 8, 8}, {64, 64, 8, 8}, {64, 64, 16, 8}, {128, 128, 8, 8}, {128, 128, 16, 8}, {128, 128, 32, 8},
+	{256, 256, 8, 8}, {64, 64, 8, 4}, {64, 256, 8, 4}, {128, 128, 8, 4}, {128, 256, 8, 4},
 }
 
 // Planned is a tile of the plan on one GPU.
@@ -110,7 +105,7 @@ type Planned struct {
 func (p Planned) Block() string { return fmt.Sprintf("%d×%d×%d", p.BM, p.BN, p.BK) }
 
 // Thread is the tile of a thread.
-func (p Planned) Thread() string { return fmt.Sprintf("%d×%d", p.TM, p.TN) }
+func (p Planned) Thread() string { return fmt.Sprintf("%d×%[1]d", p.Edge) }
 
 // Memory is the bytes of shared memory of a block: two slices of A and of B.
 func (p Planned) Memory() int { return 2 * p.Slices }
@@ -138,7 +133,7 @@ func (v *View) Plan() Plan {
 			p.Mark = "muted"
 		}
 		for _, e := range entries { // a rung of the experiment has 8×8 elements a thread
-			if e.Speed() && t.TM == 8 && t.BM == 8*e.Block && t.BN == 8*e.Block && t.BK == e.Slice &&
+			if e.Speed() && t.Edge == 8 && t.BM == 8*e.Block && t.BN == 8*e.Block && t.BK == e.Slice &&
 				(p.Best.Variant == "" || e.Median < p.Best.Median) {
 				p.Best, plan.Size = e.Record, e.N
 				p.Best.Phases = nil
@@ -156,7 +151,7 @@ func (v *View) Device() occupancy.GPU {
 		return v.Devices[0]
 	}
 	for _, m := range v.Measurements {
-		name, _ := m.Params["cc"].(string)
+		name := Value[string](m.Params, "cc")
 		c, err := occupancy.ParseCapability(name)
 		l, known := occupancy.LimitsOf(c)
 		if m.Name == OccupancySweep && err == nil && known == nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"gemm/compare/record"
 )
@@ -25,10 +26,10 @@ func (v *View) Gains(fam, typ string) []Gain {
 	variants := Distinct(Pick(all, func(r record.Record) bool { return Home(r) == fam }), VariantOf)
 	slices.SortStableFunc(variants, v.byPlace)
 	var out []Gain
-	for _, variant := range v.ParentsFirst(variants) {
+	for _, variant := range v.ParentsFirst(variants, typ) {
 		var best *Gain
-		for parent := v.Ancestor(all, variant); parent != "" && best == nil; parent = v.Ancestor(all, parent) {
-			best = v.gain(all, parent, variant)
+		for from := v.Ancestor(all, variant, typ); from != "" && best == nil; from = v.Ancestor(all, from, typ) {
+			best = v.gain(all, from, variant)
 		}
 		if best != nil {
 			out = append(out, *best)
@@ -149,23 +150,18 @@ type Counted struct {
 // counts are counters, by the profiler's names.
 type counts map[string]float64
 
-// A warpState is what a warp does or waits for in a cycle, by the profiler's name, and the works that may change how long,
-// besides instructions and active warps.
-type warpState struct {
-	name  string
-	works []string
-}
+// states are what a warp does or waits for in a cycle, by the profiler's names.
+var states = strings.Fields(`selected not_selected math_pipe_throttle gmma warpgroup_arrive long_scoreboard lg_throttle
+	short_scoreboard mio_throttle barrier wait dispatch_stall branch_resolving no_instruction imc_miss membar drain
+	sleeping`)
 
-var states = []warpState{
-	{"selected", nil}, {"not_selected", nil}, {"math_pipe_throttle", nil}, {"gmma", nil}, {"warpgroup_arrive", nil},
-	{"long_scoreboard", []string{"sectors", "global", "dram"}},
-	{"lg_throttle", []string{"sectors", "global"}},
-	{"short_scoreboard", []string{"conflicts", "loads", "width"}},
-	{"mio_throttle", []string{"conflicts", "loads", "width"}},
-	{"barrier", nil}, {"wait", nil}, {"dispatch_stall", nil}, {"branch_resolving", nil}, {"no_instruction", nil},
-	{"imc_miss", nil}, {"membar", nil},
-	{"drain", []string{"stores"}},
-	{"sleeping", nil},
+// causes are the works that may change how long a state lasts, besides instructions and active warps.
+var causes = map[string][]string{
+	"long_scoreboard":  {"sectors", "global", "dram"},
+	"lg_throttle":      {"sectors", "global"},
+	"short_scoreboard": {"conflicts", "loads", "width"},
+	"mio_throttle":     {"conflicts", "loads", "width"},
+	"drain":            {"stores"},
 }
 
 // works are what kernels do, from counters and the multiply-adds of warps. more is -1 for what takes less time if there
@@ -182,24 +178,18 @@ var works = map[string]struct {
 		return all / (all - c["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"] -
 			c["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"])
 	}},
-	"sectors": {1, func(c counts, _ float64) float64 {
-		return c[globalPrefix+"sectors"+loads] / c[globalPrefix+"requests"+loads]
-	}},
-	"stores": {1, func(c counts, _ float64) float64 {
-		return c[globalPrefix+"sectors"+stores] / c[globalPrefix+"requests"+stores]
-	}},
-	"global": {1, func(c counts, warps float64) float64 { return c["lts__t_sectors_op_read.sum"] / warps }},
-	"dram":   {1, func(c counts, warps float64) float64 { return c["dram__bytes_read.sum"] / warps }},
-	"warps":  {-1, func(c counts, _ float64) float64 { return c[activeWarps] }},
+	"sectors": {1, func(c counts, warps float64) float64 { return c[globalSectors+"ld.sum"] / warps }},
+	"stores":  {1, func(c counts, warps float64) float64 { return c[globalSectors+"st.sum"] / warps }},
+	"global":  {1, func(c counts, warps float64) float64 { return c["lts__t_sectors_op_read.sum"] / warps }},
+	"dram":    {1, func(c counts, warps float64) float64 { return c["dram__bytes_read.sum"] / warps }},
+	"warps":   {-1, func(c counts, _ float64) float64 { return c[activeWarps] }},
 }
 
 const (
-	sharedLoads  = "smsp__inst_executed_op_shared_ld.sum"
-	sharedBytes  = "smsp__sass_data_bytes_mem_shared_op_ld.sum"
-	activeWarps  = "sm__warps_active.avg.pct_of_peak_sustained_active"
-	globalPrefix = "l1tex__t_"
-	loads        = "_pipe_lsu_mem_global_op_ld.sum"
-	stores       = "_pipe_lsu_mem_global_op_st.sum"
+	sharedLoads   = "smsp__inst_executed_op_shared_ld.sum"
+	sharedBytes   = "smsp__sass_data_bytes_mem_shared_op_ld.sum"
+	activeWarps   = "sm__warps_active.avg.pct_of_peak_sustained_active"
+	globalSectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_"
 )
 
 // cycles returns the cycles of a scheduler for a multiply-add of a warp, by the states of warps; nil without counters.
@@ -218,7 +208,7 @@ func (v *View) cycles(r record.Record) map[string]float64 {
 	issued := works["instructions"].of(r.GPU.Counters, r.Terms()/32)
 	out := map[string]float64{}
 	for _, s := range states {
-		out[s.name] = issued * r.GPU.Counters["smsp__average_warps_issue_stalled_"+s.name+"_per_issue_active.ratio"] / active
+		out[s] = issued * r.GPU.Counters["smsp__average_warps_issue_stalled_"+s+"_per_issue_active.ratio"] / active
 	}
 	return out
 }
@@ -240,12 +230,12 @@ func (v *View) counted(before, after record.Record, measured float64) (*Counted,
 	if predicted > 1 {
 		direction = -1
 	}
-	most := slices.MaxFunc(states, func(x, y warpState) int {
-		return cmp.Compare(direction*(q[x.name]-p[x.name]), direction*(q[y.name]-p[y.name]))
+	most := slices.MaxFunc(states, func(x, y string) int {
+		return cmp.Compare(direction*(q[x]-p[x]), direction*(q[y]-p[y]))
 	})
-	out := &Counted{State: most.name, Before: p[most.name], After: q[most.name]}
+	out := &Counted{State: most, Before: p[most], After: q[most]}
 	largest := math.Log1p(Tolerance)
-	for _, name := range append([]string{"instructions", "warps"}, most.works...) {
+	for _, name := range append([]string{"instructions", "warps"}, causes[most]...) {
 		w := works[name]
 		from, to := w.of(before.GPU.Counters, before.Terms()/32), w.of(after.GPU.Counters, after.Terms()/32)
 		if change := direction * w.more * math.Log(to/from); change > largest && !math.IsInf(change, 0) {
@@ -257,7 +247,7 @@ func (v *View) counted(before, after record.Record, measured float64) (*Counted,
 
 func total(cycles map[string]float64) (all float64) {
 	for _, s := range states {
-		all += cycles[s.name]
+		all += cycles[s]
 	}
 	return all
 }

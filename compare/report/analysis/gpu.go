@@ -69,25 +69,24 @@ func (v *View) GPUTypes() []string {
 
 // Pipe returns the measured peak of a pipe of the GPU, the highest where several runs measured it.
 func (v *View) Pipe(name string) (record.Ceiling, bool) {
-	return MinBy(v.Ceilings, func(c record.Ceiling) float64 {
-		if c.Unit != "gpu" || c.Pipe != name || !(c.Gflops > 0) {
-			return math.NaN()
-		}
-		return -float64(c.Gflops)
-	})
+	is := func(c record.Ceiling) bool { return c.Unit == "gpu" && c.Pipe == name && c.Gflops > 0 }
+	return leastOf(v.Ceilings, is, func(c record.Ceiling) float64 { return -float64(c.Gflops) })
 }
 
 // Latency returns the measured latency of a memory of the GPU, shared, l2 or dram: the least of all samples, NaN of
 // none.
 func (v *View) Latency(memory string) (cycles, nanoseconds float64) {
 	of := func(name string) float64 {
-		least := math.NaN()
+		var all []float64
 		for _, m := range v.Measurements {
-			if m.Name == name && m.Params["memory"] == memory && len(m.Samples) > 0 && !(least < slices.Min(m.Samples)) {
-				least = slices.Min(m.Samples)
+			if m.Name == name && m.Params["memory"] == memory {
+				all = append(all, m.Samples...)
 			}
 		}
-		return least
+		if len(all) == 0 {
+			return math.NaN()
+		}
+		return slices.Min(all)
 	}
 	return of("latency-cycles"), of("latency")
 }
@@ -284,6 +283,9 @@ func (l LeastTimes) Ratio() float64 { return l.Compute / l.Memory }
 func (v *View) LeastTimes(typ string) *LeastTimes {
 	rows := v.LadderRows(typ)
 	peak, ok := v.Pipe(typ)
+	if tensor, exact := v.Pipe(typ + "-tensor"); exact {
+		peak = tensor
+	}
 	if len(rows) == 0 || !ok || !(v.DeviceCopy() > 0) {
 		return nil
 	}

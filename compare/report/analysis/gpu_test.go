@@ -9,7 +9,9 @@ import (
 
 	"gemm"
 	"gemm/compare/record"
+	"gemm/cuda"
 	"gemm/gemmtest/reporttest"
+	"gemm/internal/occupancy"
 	"gemm/internal/timeline"
 )
 
@@ -44,7 +46,7 @@ func TestCounted(t *testing.T) {
 			r.GPU.Counters = map[string]float64{"smsp__inst_executed.sum": executed * n * n * n / 32, activeWarps: 50,
 				"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum": 80, sharedLoads: 10, sharedBytes: 1280}
 			for name, value := range counters {
-				if states := slices.ContainsFunc(states, func(s warpState) bool { return s.name == name }); states {
+				if slices.Contains(states, name) {
 					name = "smsp__average_warps_issue_stalled_" + name + "_per_issue_active.ratio"
 				}
 				r.GPU.Counters[name] = value
@@ -77,7 +79,8 @@ func TestCounted(t *testing.T) {
 		rows := v.Rungs("f32")
 		e, got := v.Explain(rows[0], rows[1], 1/test.seconds), "none"
 		if c := e.Counted; c != nil {
-			got = fmt.Sprintf("%s %.3f %s %v %v %s %v %v", e.Cause, e.Predicted, c.State, c.Before, c.After, c.Work, c.From, c.To)
+			got = fmt.Sprintf("%s %.3f %s %v %v %s %v %v", e.Cause, e.Predicted, c.State, c.Before, c.After, c.Work,
+				c.From, c.To)
 		}
 		if got != test.want {
 			t.Errorf("%v: %s, want %s", test.counters, got, test.want)
@@ -149,5 +152,25 @@ func TestWarpLanes(t *testing.T) {
 	}
 	if c := warpTraceOf(noted(timeline.Group{Role: "consumer", Phases: stepsFrom(0, "w")})); !math.IsNaN(c.Step()) {
 		t.Errorf("a slice that has not ended takes %v", c.Step())
+	}
+}
+
+// TestDesignsAgree compares the square tiles with cuda.FeasibleTiles, which does not choose shapes or threads.
+func TestDesignsAgree(t *testing.T) {
+	tiles, err := cuda.FeasibleTiles(occupancy.Capability{Major: 8, Minor: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, f := range tiles {
+		d := NewDesign(Tile{8 * f.Edge, 8 * f.Edge, f.Slice, 8})
+		if d.Threads != f.Threads || 2*d.Slices != f.Shared || d.Sums != f.Sums ||
+			d.Feasible() != (len(f.Fails) == 0) {
+			t.Errorf("%+v, package cuda says %+v", d, f)
+		}
+		compared++
+	}
+	if compared == 0 {
+		t.Error("nothing compared")
 	}
 }

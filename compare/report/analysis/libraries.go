@@ -165,9 +165,7 @@ func (c LibraryComparison) Contenders() []Contender {
 	for _, own := range GroupBy(rows, VariantOf) {
 		x := Contender{Variant: own[0].Variant}
 		for _, r := range own {
-			if version, ok := r.Resolved["version"].(string); ok {
-				x.Version = version
-			}
+			x.Version = cmp.Or(Value[string](r.Resolved, "version"), x.Version)
 			if kernel, ok := r.Resolved["kernel"].(string); ok && !slices.Contains(x.Kernels, kernel) {
 				x.Kernels = append(x.Kernels, kernel)
 			}

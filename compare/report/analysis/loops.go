@@ -256,8 +256,8 @@ func (c core) fetch(out *Cost, terms map[Reason]float64, r record.Record) {
 // busy returns how many workers of a row compute at the same time, on average.
 func busy(r record.Record) float64 {
 	workers := float64(max(1, r.Threads))
-	tile, ok := r.Resolved["tile"].(int)
-	if Of(r).Loop.Level != gemm.TilesLevel || !ok || tile < 1 || r.M*r.N == 0 {
+	tile := Value[int](r.Resolved, "tile")
+	if Of(r).Loop.Level != gemm.TilesLevel || tile < 1 || r.M*r.N == 0 {
 		return workers
 	}
 	// A worker gets consecutive tiles.

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gemm"
@@ -120,19 +121,23 @@ func TestAccounts(t *testing.T) {
 
 // TestParentsFirst puts parents before the variants that descend from them.
 func TestParentsFirst(t *testing.T) {
-	got := zen.ParentsFirst([]string{"serial/strassen", "serial/naive", "serial/packed", "other/variant"})
+	got := zen.ParentsFirst([]string{"serial/strassen", "serial/naive", "serial/packed", "other/variant"}, "f64")
 	want := []string{"serial/naive", "serial/packed", "serial/strassen", "other/variant"}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Fatalf("got %v, want %v", got, want)
-		}
+	if !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
 	}
 	rows := []record.Record{product("serial/naive", 64, 1), product("serial/packed", 64, 1)}
-	if parent := zen.Ancestor(rows, "serial/packed"); parent != "serial/naive" {
+	if parent := zen.Ancestor(rows, "serial/packed", "f64"); parent != "serial/naive" {
 		t.Errorf("the nearest ancestor of packed with rows is %q", parent)
 	}
-	if parent := zen.Ancestor(rows, "serial/gonum"); parent != "" {
+	if parent := zen.Ancestor(rows, "serial/gonum", "f64"); parent != "" {
 		t.Errorf("gonum descends from %q", parent)
+	}
+	all := []record.Record{product("cuda/dmma", 64, 1), product("cuda/warptile", 64, 1)}
+	for typ, want := range map[string]string{"f32": "cuda/warptile", "f64": "cuda/dmma"} {
+		if parent := zen.Ancestor(all, "cuda/tuned", typ); parent != want {
+			t.Errorf("the parent of tuned in %s is %q", typ, parent)
+		}
 	}
 }
 

@@ -57,7 +57,7 @@ func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 				ChunkOf(o.Params) == ChunkOf(r.Params)
 		})
 		if ok {
-			schedule, _ := r.Params["schedule"].(string)
+			schedule := Value[string](r.Params, "schedule")
 			out = append(out, OpenMPPair{r.Threads, schedule, ChunkOf(r.Params), r, other, Comparison{}})
 			rowPairs = append(rowPairs, RowPair{other, r})
 		}
@@ -86,20 +86,14 @@ func (v *View) OpenMP() []OpenMP {
 			return !Interleaved(p.Pool, p.OpenMP)
 		})}
 		for _, own := range GroupBy(pairs, func(p OpenMPPair) int { return p.Threads }) {
+			count := func(o Outcome) int { return len(Pick(own, func(p OpenMPPair) bool { return p.Outcome == o })) }
 			t := OpenMPThreads{Threads: own[0].Threads, Settings: len(own)}
-			sum := 0.0
+			t.Faster, t.Slower = count(Faster), count(Slower)
+			t.Level = t.Settings - t.Faster - t.Slower
+			t.Ratio = 1
 			for _, p := range own {
-				sum += math.Log(p.Ratio)
-				switch p.Outcome {
-				case Faster:
-					t.Faster++
-				case Slower:
-					t.Slower++
-				default:
-					t.Level++
-				}
+				t.Ratio *= math.Pow(p.Ratio, 1/float64(len(own)))
 			}
-			t.Ratio = math.Exp(sum / float64(len(own)))
 			pool, _ := MinBy(own, func(p OpenMPPair) float64 { return float64(p.Pool.Median) })
 			other, _ := MinBy(own, func(p OpenMPPair) float64 { return float64(p.OpenMP.Median) })
 			t.Pool, t.Other = pool.Pool, other.OpenMP

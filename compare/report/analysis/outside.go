@@ -327,8 +327,7 @@ func (c CLoops) Least() string { return c.Options[0] }
 // Compiler returns the compiler that the programs in C say they were built by.
 func (c CLoops) Compiler() string {
 	r, _ := Find(c.All, func(r record.Record) bool { return Program(r) && r.Resolved["compiler"] != nil })
-	name, _ := r.Resolved["compiler"].(string)
-	return name
+	return Value[string](r.Resolved, "compiler")
 }
 
 // Absent returns why a program in C was not timed.

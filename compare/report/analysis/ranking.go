@@ -249,10 +249,9 @@ func (v *View) Others() []Answer {
 
 // Highest returns our row of the highest speed in a type, in any experiment; nil if there is none.
 func (v *View) Highest(typ string) *Fastest {
-	best, ok := MinBy(v.Records, func(r record.Record) float64 {
-		if r.Type != typ || !r.Speed() || !Ours(r) || !InFull(r) || v.Oversubscribes(r) {
-			return math.NaN()
-		}
+	best, ok := leastOf(v.Records, func(r record.Record) bool {
+		return r.Type == typ && r.Speed() && Ours(r) && InFull(r) && !v.Oversubscribes(r)
+	}, func(r record.Record) float64 {
 		x, _ := Speed(r)
 		return -float64(x) * float64(r.Median) / HostTime(r)
 	})

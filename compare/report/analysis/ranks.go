@@ -220,9 +220,10 @@ func (v *View) Communication(typ string) []Communication {
 	return out
 }
 
-func positive(x float64) float64 {
+// positive returns x, NaN if it is not above 0.
+func positive[N ~float64](x N) N {
 	if !(x > 0) {
-		return math.NaN()
+		return N(math.NaN())
 	}
 	return x
 }
@@ -237,11 +238,9 @@ type Link struct {
 // Links returns the latency and the bandwidth of messages on each path, measured with the fewest ranks: more may wait
 // for processors.
 func (v *View) Links() []Link {
-	number := func(name string) func(record.Measurement) int {
-		return func(m record.Measurement) int { n, _ := m.Params[name].(int); return n }
-	}
-	bytes, ranks := number("bytes"), number("ranks")
-	path := func(m record.Measurement) string { text, _ := m.Params["path"].(string); return text }
+	bytes := func(m record.Measurement) int { return Value[int](m.Params, "bytes") }
+	ranks := func(m record.Measurement) int { return Value[int](m.Params, "ranks") }
+	path := func(m record.Measurement) string { return Value[string](m.Params, "path") }
 	pings := Pick(v.Measurements, func(m record.Measurement) bool {
 		pairs, ok := m.Params["pairs"]
 		return m.Name == "ping-pong" && len(m.Samples) > 0 && (!ok || pairs == "one")

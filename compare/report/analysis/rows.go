@@ -53,6 +53,16 @@ func MinBy[R any](rows []R, value func(R) float64) (least R, ok bool) {
 	return rows[best], true
 }
 
+// leastOf is MinBy for the rows that keep says to keep.
+func leastOf[R any](rows []R, keep func(R) bool, value func(R) float64) (R, bool) {
+	return MinBy(rows, func(r R) float64 {
+		if !keep(r) {
+			return math.NaN()
+		}
+		return value(r)
+	})
+}
+
 // MaxOf returns the highest value of rows, 0 of none.
 func MaxOf[R any](rows []R, value func(R) float64) float64 {
 	highest := 0.0
@@ -126,11 +136,14 @@ func Setting(p gemm.Params) string {
 	return strings.Join(parts, " ")
 }
 
-// ChunkOf returns the requested chunk, 0 for the schedule's default.
-func ChunkOf(p gemm.Params) int {
-	chunk, _ := p["chunk"].(int)
-	return chunk
+// Value returns a parameter, zero if there is none of the type.
+func Value[T any](p gemm.Params, name string) T {
+	value, _ := p[name].(T)
+	return value
 }
+
+// ChunkOf returns the requested chunk, 0 for the schedule's default.
+func ChunkOf(p gemm.Params) int { return Value[int](p, "chunk") }
 
 // Requested returns a parameter of a row as requested, or else as run; zero if it has none.
 func Requested[T comparable](r record.Record, name string) (value T) {
@@ -188,22 +201,13 @@ func sizeOf(r record.Record) int { return r.N }
 
 // At returns the row of a variant at a point: with its default parameters if it was measured with several.
 func At(rows []record.Record, variant string, p Problem) (record.Record, bool) {
-	return MinBy(rows, func(r record.Record) float64 {
-		if r.Variant != variant || ProblemOf(r) != p {
-			return math.NaN()
-		}
-		return float64(len(r.Params))
-	})
+	is := func(r record.Record) bool { return r.Variant == variant && ProblemOf(r) == p }
+	return leastOf(rows, is, func(r record.Record) float64 { return float64(len(r.Params)) })
 }
 
 // FastestAt returns the row of the least time at p among those that keep says.
 func FastestAt(rows []record.Record, p Problem, keep func(record.Record) bool) (record.Record, bool) {
-	return MinBy(rows, func(r record.Record) float64 {
-		if ProblemOf(r) != p || !keep(r) {
-			return math.NaN()
-		}
-		return median(r)
-	})
+	return leastOf(rows, func(r record.Record) bool { return ProblemOf(r) == p && keep(r) }, median)
 }
 
 // median is the measured time of a row, of a GPU without copies, NaN of a row without a speed.

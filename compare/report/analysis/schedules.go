@@ -15,16 +15,6 @@ type Variation struct {
 	Variant string
 	Rest    gemm.Params // the other parameters, but for the threads
 	Rows    []record.Record
-	pairwise
-}
-
-// ComparedVariations groups rows like Variations, and compares the rows of each group.
-func ComparedVariations(rows []record.Record, param string) []Variation {
-	out := Variations(rows, param)
-	for i := range out {
-		out[i].pairwise = compareAll(out[i].Rows)
-	}
-	return out
 }
 
 // Variations groups rows that differ in one parameter only. There is a group for each setting of the
@@ -71,7 +61,7 @@ func Starves(r record.Record) bool {
 	case gemm.CollapsedLevel:
 		length = r.M * r.K
 	case gemm.TilesLevel:
-		if tile, ok := r.Resolved["tile"].(int); ok && tile > 0 {
+		if tile := Value[int](r.Resolved, "tile"); tile > 0 {
 			length = ((r.M + tile - 1) / tile) * ((r.N + tile - 1) / tile)
 		}
 	}
@@ -109,9 +99,8 @@ func (v *View) Collapsed(typ string) (Collapsed, bool) {
 		return cmp.Compare(slices.Index(sharing, x.Experiment), slices.Index(sharing, y.Experiment))
 	})
 	var out Collapsed
-	if smallest, ok := MinBy(rows, func(r record.Record) float64 { return float64(chunk(r)) }); ok {
-		out.Chunk = chunk(smallest)
-	}
+	smallest, _ := MinBy(rows, func(r record.Record) float64 { return float64(chunk(r)) })
+	out.Chunk = chunk(smallest)
 	out.Rows = Pick(rows, func(r record.Record) bool { return chunk(r) == out.Chunk })
 	kernel := Pick(out.Rows, func(r record.Record) bool { return r.Variant == of })
 	out.Schedules = Pick(reportSchedules, func(s string) bool {

@@ -123,10 +123,7 @@ func (v *View) seriesOf(a Axis, rows []record.Record) []Series {
 
 // Legend returns the same for a figure.
 func (s Series) Legend() string {
-	if s.Set != "" {
-		return Algorithm(s.Variant) + ", " + s.Set
-	}
-	return Algorithm(s.Variant)
+	return strings.TrimSuffix(Algorithm(s.Variant)+", "+s.Set, ", ")
 }
 
 // Most returns the row of the most threads.

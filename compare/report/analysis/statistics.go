@@ -17,8 +17,8 @@ import (
 // Tolerance is the difference below which two times are called the same, as a part of them.
 const Tolerance = 0.05
 
-// pairwise is what the pairs of some rows show together.
-type pairwise struct {
+// Pairwise is what the pairs of some rows show together.
+type Pairwise struct {
 	Fast, Slow record.Record // the pair that differs most, among the distinguishable pairs if there are any
 	Comparison               // of Slow with Quick; P is adjusted for the number of pairs
 	Clearest   Comparison    // of the pair whose interval begins highest
@@ -26,11 +26,11 @@ type pairwise struct {
 	Turn       string        // that all rows were sampled in; empty: not all in one
 }
 
-// compareAll compares every two of the rows (at least two) like Versus, with Holm's procedure. A test that finds no
+// CompareAll compares every two of the rows (at least two) like Versus, with Holm's procedure. A test that finds no
 // difference does not show that there is none: Bounded says that.
-func compareAll(rows []record.Record) pairwise {
+func CompareAll(rows []record.Record) Pairwise {
 	var rowPairs []RowPair
-	out := pairwise{Bounded: true, Turn: rows[0].Turn}
+	out := Pairwise{Bounded: true, Turn: rows[0].Turn}
 	for i, a := range rows {
 		if a.Turn != out.Turn {
 			out.Turn = ""
@@ -48,15 +48,11 @@ func compareAll(rows []record.Record) pairwise {
 		out.Bounded = out.Bounded && q.Lo >= 1/(1+Tolerance) && q.Hi <= 1+Tolerance
 	}
 	out.Clearest = slices.MaxFunc(pairs, func(x, y ComparedPair) int { return cmp.Compare(x.Lo, y.Lo) }).Comparison
-	worst, ok := MinBy(pairs, func(q ComparedPair) float64 {
-		if !(q.P < Significance) {
-			return math.NaN()
-		}
-		return -q.Ratio
-	})
-	if !ok {
-		worst = slices.MaxFunc(pairs, func(x, y ComparedPair) int { return cmp.Compare(x.Ratio, y.Ratio) })
+	apart := Pick(pairs, func(q ComparedPair) bool { return q.P < Significance })
+	if apart == nil {
+		apart = pairs
 	}
+	worst := slices.MaxFunc(apart, func(x, y ComparedPair) int { return cmp.Compare(x.Ratio, y.Ratio) })
 	out.Slow, out.Fast, out.Comparison = worst.First, worst.Second, worst.Comparison
 	return out
 }
@@ -179,10 +175,8 @@ func identical(a, b record.Record) bool {
 
 // asRun returns the parameters of a row as run.
 func asRun(r record.Record) string {
-	p := Omit(r.Params)
-	if p == nil {
-		p = gemm.Params{}
-	}
+	p := gemm.Params{}
+	maps.Copy(p, r.Params)
 	maps.Copy(p, r.Resolved)
 	return p.String()
 }

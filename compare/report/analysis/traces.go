@@ -86,7 +86,7 @@ func ScheduleOf(t record.Trace) string {
 		return text
 	}
 	text += fmt.Sprintf(" = %v", ran)
-	if chunk, ok := t.Resolved["chunk"].(int); ok && chunk > 0 {
+	if chunk := ChunkOf(t.Resolved); chunk > 0 {
 		text += fmt.Sprintf(" %d", chunk)
 	}
 	return text
@@ -110,12 +110,8 @@ type WarpLane struct {
 func (v *View) WarpTraces(typ string) []WarpTrace {
 	var out []WarpTrace
 	for _, variant := range v.gpuVariants() {
-		if largest, ok := MinBy(v.traces, func(t record.Trace) float64 {
-			if t.Variant != variant || t.Type != typ || len(t.Inside) == 0 {
-				return math.NaN()
-			}
-			return -t.Shape.Terms()
-		}); ok {
+		is := func(t record.Trace) bool { return t.Variant == variant && t.Type == typ && len(t.Inside) > 0 }
+		if largest, ok := leastOf(v.traces, is, func(t record.Trace) float64 { return -t.Shape.Terms() }); ok {
 			out = append(out, warpTraceOf(largest))
 		}
 	}

@@ -65,9 +65,16 @@ func Textbook(r record.Record) bool {
 	return Of(r).Class == gemm.Textbook && Of(r).Role == gemm.Rung && Of(r).Location == gemm.InProcess
 }
 
-// Ancestor returns the nearest of the parents of a variant, their parents and so on that has rows, "" if none has.
-func (v *View) Ancestor(rows []record.Record, variant string) string {
-	for parent := v.Variant(variant).Parent; parent != ""; parent = v.Variant(parent).Parent {
+// parent returns the parent of a variant in an element type, "" if it has none.
+func (v *View) parent(variant, typ string) string {
+	of := v.Variant(variant)
+	return cmp.Or(of.Parents[typ], of.Parent)
+}
+
+// Ancestor returns the nearest of the parents of a variant in an element type, their parents and so on that has rows,
+// "" if none has.
+func (v *View) Ancestor(rows []record.Record, variant, typ string) string {
+	for parent := v.parent(variant, typ); parent != ""; parent = v.parent(parent, typ) {
 		if slices.ContainsFunc(rows, func(r record.Record) bool { return r.Variant == parent }) {
 			return parent
 		}
@@ -75,15 +82,15 @@ func (v *View) Ancestor(rows []record.Record, variant string) string {
 	return ""
 }
 
-// ParentsFirst returns variants in their order, but none before one that it descends from.
-func (v *View) ParentsFirst(variants []string) []string {
+// ParentsFirst returns variants in their order, but none before one that it descends from in an element type.
+func (v *View) ParentsFirst(variants []string, typ string) []string {
 	var out []string
 	var add func(variant string)
 	add = func(variant string) {
 		if slices.Contains(out, variant) {
 			return
 		}
-		for parent := v.Variant(variant).Parent; parent != ""; parent = v.Variant(parent).Parent {
+		for parent := v.parent(variant, typ); parent != ""; parent = v.parent(parent, typ) {
 			if slices.Contains(variants, parent) {
 				add(parent)
 			}

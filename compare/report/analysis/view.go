@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -144,12 +143,9 @@ func (v *View) Bandwidth(threads int) (record.Bandwidth, bool) {
 }
 
 func (v *View) bandwidth(unit, name string, threads int) (record.Bandwidth, bool) {
-	return MinBy(v.Bandwidths, func(w record.Bandwidth) float64 {
-		if w.Unit != unit || w.Name != name || unit == "cpu" && w.Threads != threads || !(w.GBps > 0) {
-			return math.NaN()
-		}
-		return -float64(w.GBps)
-	})
+	return leastOf(v.Bandwidths, func(w record.Bandwidth) bool {
+		return w.Unit == unit && w.Name == name && (unit != "cpu" || w.Threads == threads) && w.GBps > 0
+	}, func(w record.Bandwidth) float64 { return -float64(w.GBps) })
 }
 
 // Peak is what was measured on a number of busy threads, NaN for what was not.
@@ -167,16 +163,11 @@ func (v *View) PeaksByThreads() []Peak {
 	})
 	for _, n := range Ascending(own, func(c record.Ceiling) int { return c.Threads }) {
 		of := func(typ string) record.Number {
-			if c, ok := v.Ceiling(typ, n); ok {
-				return c.Gflops
-			}
-			return record.None()
+			c, _ := v.Ceiling(typ, n)
+			return positive(c.Gflops)
 		}
-		p := Peak{n, of("f64"), of("f32"), of("gf256"), record.None()}
-		if w, ok := v.Bandwidth(n); ok {
-			p.Memory = w.GBps
-		}
-		out = append(out, p)
+		w, _ := v.Bandwidth(n)
+		out = append(out, Peak{n, of("f64"), of("f32"), of("gf256"), positive(w.GBps)})
 	}
 	return out
 }

@@ -15,8 +15,8 @@ import (
 type EvaluatedClaims struct {
 	Rows              []Verdict // of the families that ran
 	First             string    // the host of rows that name none, if there are several
-	Lacking           []Unmeasured
-	Band, Far, Around float64 // Band in percent
+	Commands          []string  // that measure the claims without cases
+	Band, Far, Around float64   // Band in percent
 }
 
 // Verdict is a claim, and what the rows of a host say of it.
@@ -25,24 +25,13 @@ type Verdict struct {
 	host *Host
 }
 
-// Unmeasured is the claims about a family that no host has cases of.
-type Unmeasured struct {
-	Family string
-	Claims []*claim.Claim
-	data   *Data
-}
-
-// Commands returns the commands that measure the claims.
-func (l Unmeasured) Commands() []string {
-	return claim.Commands(l.data.Hosts[0].View, l.data.Program, l.Claims...)
-}
-
 // Judged returns the evaluated claims. A claim that no host has enough cases of is there once.
 func (d *Data) Judged() EvaluatedClaims {
 	out := EvaluatedClaims{Band: 100 * claim.Band, Far: claim.Far, Around: claim.Around}
 	if len(d.Hosts) > 1 {
 		out.First = d.Hosts[0].Title()
 	}
+	var without []*claim.Claim
 	for i := range claim.Claims() {
 		c := &claim.Claims()[i]
 		var found, lacking []Verdict
@@ -64,11 +53,10 @@ func (d *Data) Judged() EvaluatedClaims {
 		if len(lacking) > 0 {
 			out.Rows = append(out.Rows, slices.MinFunc(lacking, func(x, y Verdict) int { return x.Needs - y.Needs }))
 		}
-		if n := len(out.Lacking); n == 0 || out.Lacking[n-1].Family != c.Rows.Family {
-			out.Lacking = append(out.Lacking, Unmeasured{Family: c.Rows.Family, data: d})
-		}
-		last := &out.Lacking[len(out.Lacking)-1]
-		last.Claims = append(last.Claims, c)
+		without = append(without, c)
+	}
+	if len(without) > 0 {
+		out.Commands = claim.Commands(d.Hosts[0].View, d.Program, without...)
 	}
 	return out
 }
@@ -81,8 +69,8 @@ func (x Verdict) Class() string {
 	return ""
 }
 
-// evidence is the least and the greatest ratio of a claim's cases, where, and how many are decided, or else what the host
-// lacks. The only ratio has its interval.
+// evidence is the least and the greatest ratio of a claim's cases, where, and how many are decided, or else what the
+// host lacks. The only ratio has its interval.
 func (s *formatter) evidence(x Verdict) page.Text {
 	switch {
 	case len(x.Cases) == 0 && x.Needs > 0:
@@ -115,10 +103,11 @@ func (s *formatter) evidence(x Verdict) page.Text {
 func (s *formatter) at(x Verdict, c claim.Case) page.Text {
 	text := s.word("claim", "at") + page.Escape(s.sizes([]analysis.Problem{analysis.OnOneThread(c.Fast)}))
 	if !analysis.ByGPU(c.Fast) {
-		text += s.mark2() + s.place(c.Fast)
+		text += s.word("mark", "comma") + s.place(c.Fast)
 	}
 	if x.Vary != "" {
-		text += s.mark2() + page.Code(fmt.Sprintf("%s %v / %v", x.Vary, c.Slow.Params[x.Vary], c.Fast.Params[x.Vary]))
+		text += s.word("mark", "comma") +
+			page.Code(fmt.Sprintf("%s %v / %v", x.Vary, c.Slow.Params[x.Vary], c.Fast.Params[x.Vary]))
 	}
 	return text
 }

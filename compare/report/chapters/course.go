@@ -30,6 +30,22 @@ func some[T ~[]R, R any](d *Data, rows func(*analysis.View) T) []Part[T] {
 	})
 }
 
+// LibraryComparisons returns the interleaved comparisons with libraries by host.
+func (d *Data) LibraryComparisons() []Part[analysis.LibraryComparison] {
+	return parts(d, func(v *analysis.View) (analysis.LibraryComparison, bool) {
+		c := analysis.NewLibraryComparison(v)
+		return c, len(c.Cases) > 0
+	})
+}
+
+// Kernels returns the kernels of the user by host.
+func (d *Data) Kernels() []Part[[]analysis.Kernel] { return some(d, (*analysis.View).Kernels) }
+
+// of returns what a host has of an element type.
+func of[T any](find func(*analysis.View, string) (T, bool), typ string) func(*analysis.View) (T, bool) {
+	return func(v *analysis.View) (T, bool) { return find(v, typ) }
+}
+
 // Course is the tables that courses on parallel programming ask for.
 type Course struct {
 	Versions       []Part[coursework.Versions] // with their speed-ups
@@ -52,18 +68,12 @@ func (Course) Type() string { return courseType }
 
 // Course returns the tables for coursework.
 func (d *Data) Course() Course {
-	of := func(times func(*analysis.View, string) (coursework.Times, bool)) []Part[coursework.Times] {
-		return parts(d, func(v *analysis.View) (coursework.Times, bool) { return times(v, courseType) })
-	}
-	gpu := func(typ string) []Part[coursework.Settings] {
-		return parts(d, func(v *analysis.View) (coursework.Settings, bool) { return coursework.SettingsOf(v, typ) })
-	}
 	return Course{
-		Versions: parts(d, func(v *analysis.View) (coursework.Versions, bool) {
-			return coursework.VersionsOf(v, courseType)
-		}),
-		Ranks:   of(coursework.ByRanks),
-		Threads: append(of(coursework.ByThreads), of(coursework.ByOpenMP)...), GPU: append(gpu("f32"), gpu("f64")...),
+		Versions: parts(d, of(coursework.VersionsOf, courseType)),
+		Ranks:    parts(d, of(coursework.ByRanks, courseType)),
+		Threads: append(parts(d, of(coursework.ByThreads, courseType)),
+			parts(d, of(coursework.ByOpenMP, courseType))...),
+		GPU:    append(parts(d, of(coursework.SettingsOf, "f32")), parts(d, of(coursework.SettingsOf, "f64"))...),
 		Orders: some(d, func(v *analysis.View) coursework.Ordered { return coursework.Orders(v, courseType) }),
 		Sizes:  some(d, func(v *analysis.View) []coursework.Sweep { return coursework.Sweeps(v, courseType) }),
 	}

@@ -49,13 +49,7 @@ func (d *Data) Day() string {
 }
 
 // Names returns the names of the hosts.
-func (d *Data) Names() []string {
-	var names []string
-	for _, h := range d.Hosts {
-		names = append(names, h.Title())
-	}
-	return slices.Compact(names)
-}
+func (d *Data) Names() []string { return analysis.Distinct(d.Hosts, (*Host).Title) }
 
 // Bad returns the rows that are wrong or failed, or took too long.
 func (d *Data) Bad() []record.Record {
@@ -68,18 +62,15 @@ func (d *Data) Timed() []record.Record { return analysis.Timed(d.Rows) }
 // Title names a host in prose: by its processor and GPU; if another host has the same, by its instruction set too, or
 // else by its ID.
 func (h *Host) Title() string {
-	unique := func(name func(*Host) string) bool {
-		return !slices.ContainsFunc(h.Data.Hosts, func(other *Host) bool { return other != h && name(other) == name(h) })
+	if h.Name() == "" {
+		return h.ID
 	}
 	short := func(h *Host) string { return h.Name() }
 	long := func(h *Host) string { return h.Name() + ", " + h.ISA }
-	switch {
-	case h.Name() == "":
-		return h.ID
-	case unique(short):
-		return short(h)
-	case unique(long):
-		return long(h)
+	for _, name := range []func(*Host) string{short, long} {
+		if !slices.ContainsFunc(h.Data.Hosts, func(o *Host) bool { return o != h && name(o) == name(h) }) {
+			return name(h)
+		}
 	}
 	return h.Name() + " (" + h.ID + ")"
 }

@@ -73,13 +73,11 @@ func (d *Data) Ran(family string) bool {
 }
 
 // WhyAbsent returns the first reason why a row of a family has no speed.
-func (d *Data) WhyAbsent(family string) (why gemm.Note) {
-	for _, r := range d.Rows {
-		if analysis.Family(r.Variant) == family && r.Reason.Text != "" {
-			return r.Reason
-		}
-	}
-	return why
+func (d *Data) WhyAbsent(family string) gemm.Note {
+	r, _ := analysis.Find(d.Rows, func(r record.Record) bool {
+		return analysis.Family(r.Variant) == family && r.Reason.Text != ""
+	})
+	return r.Reason
 }
 
 // Floats reports whether a row in the chapter of a family was timed on the host, other than over GF(2⁸).

@@ -221,7 +221,6 @@ func TestAbsent(t *testing.T) {
 		{"paper-mpi", with(noRanks, onRanks("summa", 2, 1)), []string{"{#mpi-analysis}", `\tag{26}`}, nil},
 		{"paper-cuda", with(kernel("naive", 64, 1, missing), kernel("smem", 64, 1, missing)), []string{"This family " +
 			"could not run here: no driver: install it. To measure it elsewhere: `gemm compare --families cuda`."}, line},
-		{"paper-cuda", with(), []string{never + "cuda`."}, line},
 		{"paper-cuda", with(tuned), []string{"Only products over GF(2⁸) were measured."}, line},
 		{"paper-cuda", with(kernel("naive", 64, 1e-3), kernel("smem", 64, 1, missing)),
 			[]string{"{#cuda-analysis}", "| `naive` |"}, nil},

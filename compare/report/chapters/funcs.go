@@ -90,8 +90,7 @@ func Word(lang, group, value string) string {
 func Words(lang string) page.Words {
 	word := func(value string) string { return Word(lang, "page", value) }
 	return page.Words{Contents: word("contents"), Figure: word("figure"), Table: word("table"),
-		Algorithm: word("algorithm"),
-		Stop:      word("stop"), Filter: word("filter"), Rows: word("rows")}
+		Algorithm: word("algorithm"), Stop: word("stop"), Filter: word("filter"), Rows: word("rows")}
 }
 
 // Builtin returns the chapters of the suite in a language as one template.
@@ -122,11 +121,12 @@ type formatter struct {
 func Funcs(lang string) map[string]any {
 	w, tables := loaded()
 	s := &formatter{lang: lang, words: w}
+	code := func(x any) page.Text { return page.Code(fmt.Sprint(x)) }
 	s.funcs = map[string]any{
 		// Text.
-		"code":   func(x any) page.Text { return page.Code(fmt.Sprint(x)) },
-		"codes":  func(names []string) page.Text { return s.join(names, page.Code) },
-		"list":   s.list,
+		"code":   code,
+		"codes":  func(names []string) page.Text { return s.list(names, code) },
+		"list":   func(items any) page.Text { return s.list(items, page.Markdown) },
 		"count":  s.count,
 		"word":   s.word,
 		"note":   s.note,
@@ -176,30 +176,14 @@ func float(x any) float64 {
 	return math.NaN()
 }
 
-// mark stands between the items of a list.
-func (s *formatter) mark() string {
-	if s.lang == "zh" {
-		return "、"
-	}
-	return ", "
-}
-
-func (s *formatter) join(names []string, as func(string) page.Text) page.Text {
-	texts := make([]page.Text, len(names))
-	for i, name := range names {
-		texts[i] = as(name)
-	}
-	return page.Join(texts, s.mark())
-}
-
 // list joins the items of a slice with the language's comma.
-func (s *formatter) list(items any) page.Text {
+func (s *formatter) list(items any, as func(any) page.Text) page.Text {
 	v := reflect.ValueOf(items)
 	texts := make([]page.Text, v.Len())
 	for i := range texts {
-		texts[i] = page.Markdown(v.Index(i).Interface())
+		texts[i] = as(v.Index(i).Interface())
 	}
-	return page.Join(texts, s.mark())
+	return page.Join(texts, string(s.word("mark", "list")))
 }
 
 // count says how many things there are: "2 rows". English nouns take an s.
@@ -249,8 +233,9 @@ func (s *formatter) reason(g analysis.Gain) page.Text {
 		if c.Work != "" {
 			text += s.words["reason"]["worked"][s.lang]
 		}
-		return page.Text(strings.NewReplacer("{State}", string(s.word("stall", c.State)), "{Work}", string(s.word("work", c.Work)),
+		return page.Text(strings.NewReplacer("{State}", string(s.word("stall", c.State)),
 			"{Before}", number.Significant(c.Before), "{After}", number.Significant(c.After),
+			"{Work}", string(s.word("work", c.Work)),
 			"{From}", number.Significant(c.From), "{To}", number.Significant(c.To)).Replace(text))
 	}
 	for name, value := range g.Values() {
@@ -302,18 +287,17 @@ func (s *formatter) speed(r record.Record) page.Text {
 
 // place says on what a row ran: threads, ranks or the GPU.
 func (s *formatter) place(r record.Record) page.Text {
-	nouns := map[string][3]string{"en": {"thread", "rank", "GPU"}, "zh": {"个线程", "个进程", "GPU"}}[s.lang]
+	n, noun, more := max(r.Threads, 1), "thread", page.Text("")
 	switch {
 	case analysis.ByGPU(r):
-		return page.Text(nouns[2])
+		return "GPU"
 	case analysis.Family(r.Variant) == analysis.OnRanks || analysis.Of(r).Location == gemm.OnRanks:
-		text := s.count(analysis.OverRanks.Count(r), nouns[1])
+		n, noun = analysis.OverRanks.Count(r), "rank"
 		if helpers, ok := r.Resolved["helpers"].(int); ok && helpers > 0 {
-			text += map[string]string{"en": " and helpers", "zh": "和辅助线程"}[s.lang]
+			more = s.word("place", "helpers")
 		}
-		return page.Text(text)
 	}
-	return page.Text(s.count(max(r.Threads, 1), nouns[0]))
+	return page.Text(s.count(n, string(s.word("place", noun)))) + more
 }
 
 // problem returns the case of a row, or x if it is one.
@@ -344,18 +328,12 @@ func (s *formatter) sizes(ps []analysis.Problem) string {
 		}
 	}
 	if len(cubes) > mostListed {
-		many := map[string]string{"en": "%s to %s (%d sizes)", "zh": "%s 至 %s（%d 个规模）"}[s.lang]
-		cubes = []string{fmt.Sprintf(many, cubes[0], cubes[len(cubes)-1], len(cubes))}
+		cubes = []string{fmt.Sprintf(string(s.word("mark", "many")), cubes[0], cubes[len(cubes)-1], len(cubes))}
 	}
 	if len(cubes) > 0 {
 		cubes[0] = "n = " + cubes[0]
 	}
-	return strings.Join(append(cubes, others...), s.mark())
-}
-
-// mark2 is the comma of a sentence.
-func (s *formatter) mark2() page.Text {
-	return page.Text(map[string]string{"en": ", ", "zh": "，"}[s.lang])
+	return strings.Join(append(cubes, others...), string(s.word("mark", "list")))
 }
 
 // peak returns a row's percent of the peak. A row that takes several products for one has their number before the
@@ -373,6 +351,18 @@ func name(r record.Record) page.Text {
 	text := page.Code(r.Variant)
 	if len(r.Params) > 0 {
 		text += " " + page.Escape(r.Params.String())
+	}
+	return text
+}
+
+// mean is a mean ratio, half its 95 % interval, and the number of shapes if some are missing.
+func mean(m analysis.Mean) string {
+	text := number.Significant(m.Ratio)
+	if half := 100 * (math.Sqrt(m.Hi/m.Lo) - 1); half >= 0 {
+		text += " ±" + strconv.FormatFloat(half, 'f', max(0, 1-int(half/10)), 64)
+	}
+	if m.Count > 0 && m.Count < m.Of {
+		text += fmt.Sprintf(" [%d]", m.Count)
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/coursework"
 	"gemm/compare/report/number"
@@ -61,12 +62,9 @@ func (h *Host) Properties() []Property {
 	}
 	size := func(bytes int64) string { return number.ByteSize(float64(bytes)) }
 	slow, fast, power := math.MaxInt, 0, 0.0
-	for _, r := range analysis.Timed(h.Pick(analysis.ByGPU)) {
-		if r.GPU != nil && r.GPU.Clock > 0 {
+	for _, r := range analysis.Timed(h.Pick(func(r record.Record) bool { return analysis.ByGPU(r) && r.GPU != nil })) {
+		if power = max(power, r.GPU.Power); r.GPU.Clock > 0 {
 			slow, fast = min(slow, r.GPU.Clock), max(fast, r.GPU.Clock)
-		}
-		if r.GPU != nil {
-			power = max(power, r.GPU.Power)
 		}
 	}
 	add("capability", g.Capability != "", "%s", g.Capability)

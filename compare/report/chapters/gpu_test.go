@@ -50,8 +50,8 @@ func accelerated() record.Document {
 	sweep("registers", 256, 128, 16384, 0.25)
 	sweep("shared memory", 256, 128, 65536, 0.25)
 	for name, samples := range map[string][]float64{"latency": {301.2, 300.4}, "latency-cycles": {571, 570}} {
-		doc.Measurements = append(doc.Measurements, record.Measurement{Host: "h1", Run: "r1", Name: name, Samples: samples,
-			Params: gemm.Params{"memory": "dram", "bytes": 1 << 29, "device": 0}})
+		doc.Measurements = append(doc.Measurements, record.Measurement{Host: "h1", Run: "r1", Name: name,
+			Samples: samples, Params: gemm.Params{"memory": "dram", "bytes": 1 << 29, "device": 0}})
 	}
 	steps := func(begin float64, names ...string) (out []timeline.Step) {
 		for i, name := range names {
@@ -107,9 +107,9 @@ func TestProfiledSteps(t *testing.T) {
 		}
 	}
 	doc := planted(kernel("transposed", 64, 2e-3, profiled(8, 40)), kernel("conflictfree", 64, 1e-3, profiled(4, 0)))
-	has(t, onGPU(t, "en", doc), "| `conflictfree` | `transposed` | 64 | 2.00 (2.00) | waits for shared memory: 0.500 "+
-		"cycles, not 1.00; bank conflicts, passes in place of 1: 1.00, not 2.00 | 2.00 | faster |", "by the profiler's counters.")
-	has(t, onGPU(t, "zh", doc), "等待共享内存：0.500 个周期，原为 1.00 个；存储体冲突（1 次即可完成的访问所用次数）：1.00，原为 2.00 |")
+	has(t, onGPU(t, "en", doc), "| `conflictfree` | `transposed` | 64 | 2.00 (2.00) | waits for shared memory "+
+		"1.00→0.500 cycles; passes over the banks 2.00→1.00 | 2.00 | faster |", "by the profiler's counters if")
+	has(t, onGPU(t, "zh", doc), "等待共享内存 1.00→0.500 周期；访问存储体的次数 2.00→1.00 |")
 	hasNot(t, onGPU(t, "en", planted(kernel("transposed", 64, 2e-3), kernel("conflictfree", 64, 1e-3))), "Main reason")
 }
 
@@ -154,8 +154,8 @@ func TestGPUFigures(t *testing.T) {
 		"occupancy-registers occupancy-memory roofline-f32") {
 		has(t, text, "](figures/gpu-"+id+".svg)")
 	}
-	has(t, text, "At n = 4096 the operations take at least 2.29 ms at the measured peak of the pipe f32. To read A, B and C and "+
-		"to write C takes at least 62.3 µs at the measured bandwidth. A kernel that moves less than 36.8 times this data is")
+	has(t, text, "At n = 4096, f32, the operations take at least 2.29 ms, and reading A, B and C and writing C 62.3 "+
+		"µs. Arithmetic limits a kernel that moves less than 36.8 times this data.")
 }
 
 // TestGPULimits: the limits are from the records, or else from the compute capability.

@@ -55,18 +55,19 @@ func TestPeers(t *testing.T) {
 			"| `reference/openblas` | 1.2 | wide |", "| square | f64 | 1 | 2 | 1.20 ±0.0 | 2.00 ±0.1 \\[1\\] |",
 			"| small | f64 | 1 | 1 | 0.500 ±0.1 | — |", "| square | f64 | 2 | 1 | — | 3.00 ±0.1 |",
 			"(figures/square-f64-1.svg)", "(figures/small-f64-1.svg)", "Of 5 cases (shape, type and threads), the " +
-				"fastest library is ahead in 1 (p < 0.01); in 1 more it is ahead within the noise.",
+				"fastest library is clearly ahead in 1 (p < 0.01), and ahead within the noise in 1.",
 			"| small | f64 | 1 | n = 2 | n = 2 | `openblas` | 0.500 (0.500) |"}, "strassen; different times"},
 		{map[string]change{"reference/openblas 512 1": one("reference/openblas", 512, 40),
 			"reference/openblas 64 1": one("reference/openblas", 64, 37)}, []string{
-			"| square | f64 | 1 | n = 64, 512 | n = 512 | `openblas` | 0.900 (0.899–0.901) |", "is ahead in 3"}, "ahead in 1"},
+			"| square | f64 | 1 | n = 64, 512 | n = 512 | `openblas` | 0.900 (0.899–0.901) |",
+			"is clearly ahead in 3"}, "ahead in 1"},
 		{map[string]change{"serial/packed 512 1": status(record.Wrong, "one element")},
 			[]string{"| square | f64 | 1 | 2 | 1.20 ±0.1 \\[1\\] | — |", "Of 4 cases"}, "2.00 ±"},
 		{map[string]change{"reference/mkl 512 1": status(record.Unavailable, "no MKL"),
 			"reference/mkl 512 2": status(record.Unavailable, "no MKL")}, []string{"| Shapes | openblas |"}, "mkl"},
 		{map[string]change{"reference/mkl 512 2": resumed, "reference/openblas 2 1": resumed}, []string{
 			"interleaved (A B A B …), but in 2 cases ours and a library were measured at different times. A ratio",
-			"| square | f64 | 2 | 1 | — | 3.00 |", "is ahead in none; in 2 more"}, "| 0.500 ±"},
+			"| square | f64 | 2 | 1 | — | 3.00 |", "ahead in none, and ahead within the noise in 2."}, "| 0.500 ±"},
 		{map[string]change{"reference/mkl 512 1": one("user/mine", 512, 18)},
 			[]string{"| openblas | mkl | user/mine |"}, "were limited"},
 	} {

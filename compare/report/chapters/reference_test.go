@@ -84,7 +84,7 @@ var exampleRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| .* \\| `(.*)` \\| (.*
 // examples fills the example of each function.
 func examples(t *testing.T, text string) {
 	t.Helper()
-	doc, err := record.Load(root + "/results/laptop.json.gz")
+	doc, err := record.Load(root + "/results/serial.json.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

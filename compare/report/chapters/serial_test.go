@@ -120,8 +120,8 @@ func TestFamily(t *testing.T) {
 	}
 }
 
-// TestAlgorithms looks for pseudo-code of the variants that were timed, and of no others: in the report of the first and
-// of those that docs/advice.md is about, in the appendix of the rest.
+// TestAlgorithms looks for pseudo-code of the variants that were timed, and of no others: in the report of the first
+// and of those that docs/advice.md is about, in the appendix of the rest.
 func TestAlgorithms(t *testing.T) {
 	doc := with(row("serial/gonum", 64, 1), row("serial/hinted", 64, 1, status(record.Skipped, "slow")),
 		row("serial/strassen", 64, 1, ran(512)), row("serial/loops", 64, 1), row("serial/transposed", 64, 1))
@@ -146,8 +146,8 @@ func cRow(variant, options string, ms float64, change ...func(*record.Record)) r
 	}}, change...)...)
 }
 
-// TestLoopsOfC compares four loops with two sets of options, the first a little out of order, and loops in Go. A loop is
-// compared with its parent, not with the one before it.
+// TestLoopsOfC compares four loops with two sets of options, the first a little out of order, and loops in Go. A loop
+// is compared with its parent, not with the one before it.
 func TestLoopsOfC(t *testing.T) {
 	const naive, restrict, ikj, most = "reference/c-naive", "reference/c-restrict", "reference/c-ikj", "-O3 -march=native"
 	loops := func(fastest float64) record.Document {

@@ -74,10 +74,7 @@ func (d Drawing) SVG(w io.Writer) error {
 	// The library names one font without an alternative, and gives no title.
 	svg := svgText.ReplaceAllStringFunc(buf.String(), func(element string) string {
 		part := svgText.FindStringSubmatch(element)
-		size, err := strconv.ParseFloat(part[2], 64)
-		if err != nil {
-			return element
-		}
+		size, _ := strconv.ParseFloat(part[2], 64)
 		length := lettering(size, draw.XLeft, draw.YTop).Width(html.UnescapeString(part[4])).Points()
 		return fmt.Sprintf(`%s textLength="%.5g" lengthAdjust="spacingAndGlyphs" style="%sfont-size:%spx%s">%s</text>`,
 			part[1], length, FontFamily, part[2], part[3], part[4])

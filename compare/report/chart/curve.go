@@ -226,7 +226,7 @@ func (ch Curve) data(c draw.Canvas, p *plot.Plot) {
 			line[i] = vg.Point{X: x(pt.X), Y: y(pt.Y)}
 		}
 		if !ch.Scattered {
-			c.StrokeLines(s.Look.line(1.3), line)
+			c.StrokeLines(draw.LineStyle{Color: s.Look.Color, Width: vg.Points(1.3), Dashes: s.Look.Dashes}, line)
 		}
 		bar := draw.LineStyle{Color: s.Look.Color, Width: vg.Points(0.9)}
 		for i, pt := range s.Points {

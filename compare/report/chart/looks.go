@@ -36,11 +36,6 @@ func LookOf(i int) Look {
 	return l
 }
 
-// line returns the style of a line of the given width in points.
-func (l Look) line(width float64) draw.LineStyle {
-	return draw.LineStyle{Color: l.Color, Width: vg.Points(width), Dashes: l.Dashes}
-}
-
 // glyph returns the style of l's marker.
 func (l Look) glyph() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: l.Color, Radius: vg.Points(2.9), Shape: l.Marker}

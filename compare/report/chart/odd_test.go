@@ -7,7 +7,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -65,20 +64,6 @@ func TestOddNumbers(t *testing.T) {
 				if err := errors.Join(Drawing{Chart: bad}.PNG(io.Discard), Drawing{Chart: bad}.PDF(&pdf)); err != nil ||
 					pdf.Len() > 1<<20 {
 					t.Errorf("%s with %v: a PDF of %d bytes, %v", name, x, pdf.Len(), err)
-				}
-			}
-		}
-	})
-}
-
-// TestOddWords draws every chart with words that are long or have control characters: these are cut and left out.
-func TestOddWords(t *testing.T) {
-	each(func(name string, ch Chart) {
-		for _, word := range []string{strings.Repeat("w", 1000), "a\x01\x1b[31m\uFFFEb"} {
-			_, texts := svgOf(t, name, Mapped(ch, func(string) string { return word }))
-			for _, text := range texts {
-				if len([]rune(text)) > longest || strings.ContainsAny(text, "\x01\x1b\uFFFE") {
-					t.Errorf("%s: the text %.120q", name, text)
 				}
 			}
 		}

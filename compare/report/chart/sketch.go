@@ -94,13 +94,13 @@ type Note struct {
 }
 
 // Align is which part of a text is at its place.
-type Align int
+type Align = draw.XAlignment
 
 // The parts.
 const (
-	Begin Align = iota
-	Middle
-	End
+	Begin  = draw.XLeft
+	Middle = draw.XCenter
+	End    = draw.XRight
 )
 
 // onBox is the colour of letters in boxes. It differs from Ink, which is light on dark pages.
@@ -135,8 +135,7 @@ func (s Sketch) draw(c draw.Canvas) {
 		c.StrokeLines(style, []vg.Point{at(l.X1, l.Y1), at(l.X2, l.Y2)})
 	}
 	for _, n := range s.Notes {
-		align := []draw.XAlignment{draw.XLeft, draw.XCenter, draw.XRight}[n.Align]
-		style := lettering(units(n.Size).Points(), align, draw.YBottom)
+		style := lettering(units(n.Size).Points(), n.Align, draw.YBottom)
 		style.Color = n.color()
 		place := at(n.X, n.Y)
 		place.Y -= style.FontExtents().Descent
@@ -150,9 +149,11 @@ func (s Sketch) byTint() (out []Fill) {
 		return cmp.Or(int(a.Tint-b.Tint), a.High-b.High, a.Y-b.Y, a.X-b.X)
 	})
 	for _, f := range slices.Compact(sorted) {
-		if n := len(out) - 1; n >= 0 && f == (Fill{out[n].X + out[n].Wide, out[n].Y, f.Wide, out[n].High, out[n].Tint}) {
-			out[n].Wide += f.Wide
-			continue
+		if n := len(out) - 1; n >= 0 {
+			if last := out[n]; f == (Fill{last.X + last.Wide, last.Y, f.Wide, last.High, last.Tint}) {
+				out[n].Wide += f.Wide
+				continue
+			}
 		}
 		out = append(out, f)
 	}
@@ -162,8 +163,9 @@ func (s Sketch) byTint() (out []Fill) {
 // svg writes the sketch as an SVG document. Boxes and lines of a look are one path.
 func (s Sketch) svg(w io.Writer, title string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<svg width=\"360pt\" height=\"%.0fpt\" viewBox=\"%d 0 %d %d\" xmlns=\"http://www.w3.org/2000/svg\">\n"+
-		"<title>%s</title>\n", s.height().Points(), -margin, 720+2*margin, s.Height, html.EscapeString(title))
+	fmt.Fprintf(&b, "<svg width=\"360pt\" height=\"%.0fpt\" viewBox=\"%d 0 %d %d\" "+
+		"xmlns=\"http://www.w3.org/2000/svg\">\n<title>%s</title>\n", s.height().Points(), -margin, 720+2*margin,
+		s.Height, html.EscapeString(title))
 	var paths [20]strings.Builder
 	for _, f := range s.byTint() {
 		fmt.Fprintf(&paths[f.Tint], "M%d %dh%dv%dh-%dz", f.X, f.Y, f.Wide, f.High, f.Wide)
@@ -179,14 +181,14 @@ func (s Sketch) svg(w io.Writer, title string) error {
 	}
 	for kind, look := range strokes {
 		if lines[kind].Len() > 0 {
-			fmt.Fprintf(&b, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%d\" stroke-dasharray=\"%d\" d=\"%s\"/>\n",
-				Hex(look.color), look.width, look.dash, lines[kind].String())
+			fmt.Fprintf(&b, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%d\" stroke-dasharray=\"%d\" "+
+				"d=\"%s\"/>\n", Hex(look.color), look.width, look.dash, lines[kind].String())
 		}
 	}
 	groups := map[string]string{} // texts by the element around them
 	for _, n := range s.Notes {
 		head := fmt.Sprintf("<g style=\"%sfont-size:%dpx\" fill=\"%s\" text-anchor=\"%s\">\n", FontFamily, n.Size,
-			Hex(n.color()), []string{"start", "middle", "end"}[n.Align])
+			Hex(n.color()), map[Align]string{Begin: "start", Middle: "middle", End: "end"}[n.Align])
 		groups[head] += fmt.Sprintf("<text x=\"%d\" y=\"%d\">%s</text>\n", n.X, n.Y, html.EscapeString(n.Text))
 	}
 	for _, head := range slices.Sorted(maps.Keys(groups)) {

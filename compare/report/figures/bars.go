@@ -70,20 +70,13 @@ func (d drawn) compiler(typ string) chart.Chart {
 	if len(rows) == 0 {
 		return nil
 	}
-	at := func(n int) []record.Record {
-		return analysis.Pick(rows, func(r record.Record) bool { return r.N == n })
-	}
-	count := func(n int) int { return len(analysis.Distinct(at(n), analysis.VariantOf)) }
-	n := slices.MaxFunc(analysis.Distinct(rows, func(r record.Record) int { return r.N }),
-		func(x, y int) int { return cmp.Or(cmp.Compare(count(x), count(y)), cmp.Compare(x, y)) })
-	rows = at(n)
+	rows = analysis.LargestGroup(rows, func(r record.Record) int { return r.N }, analysis.VariantOf, cmp.Compare[int])
 	bars := chart.Bars{Kind: chart.Times, XLabel: "times as fast",
-		Title: fmt.Sprintf("%s, n = %d: speed relative to the build for GOAMD64=v1", typ, n)}
+		Title: fmt.Sprintf("%s, n = %d: speed relative to the build for GOAMD64=v1", typ, rows[0].N)}
 	find := func(variant, build string) (record.Record, bool) {
-		i := slices.IndexFunc(rows, func(r record.Record) bool {
+		return analysis.Find(rows, func(r record.Record) bool {
 			return r.Build == build && (r.Variant == variant || variant == "")
 		})
-		return rows[max(i, 0)], i >= 0
 	}
 	for _, b := range builds {
 		if _, ok := find("", b.name); ok {

@@ -70,8 +70,8 @@ var specs = []spec{
 	// Speed on the GPU of what computes in an arithmetic: f32, tf32, f64, f16 and bf16.
 	{"gpu-rates-*", arithmetics, lines(toPeak, drawn.gpuRates)},
 	// Speed of rungs over the operations a byte of global memory.
-	{"gpu-roofline-*", drawn.GPUTypes, lines(chart.Curve{XLabel: "operations a byte of global memory", YLabel: "GFLOP/s",
-		LogY: true, Scattered: true, Top: true}, drawn.gpuRoofline)},
+	{"gpu-roofline-*", drawn.GPUTypes, lines(chart.Curve{XLabel: "operations a byte of global memory",
+		YLabel: "TFLOP/s", LogY: true, Scattered: true, Top: true}, drawn.gpuRoofline)},
 	// Speed of the processor, and of the GPU with copies and without.
 	{"gpu-host-*", drawn.GPUTypes, lines(chart.Curve{XLabel: overN, YLabel: "GFLOP/s", LogY: true}, drawn.host)},
 	// What the warps of a multiprocessor did around the end of a tile.
@@ -126,7 +126,7 @@ func lines(frame chart.Curve, data func(d drawn, of string, c *chart.Curve)) fun
 
 // Set is the figures of records. A figure is built when it is requested.
 type Set struct {
-	ids    []string
+	IDs    []string // in the order of the report, also of figures that doc has no data for
 	charts map[string]func() chart.Chart
 }
 
@@ -143,7 +143,7 @@ func Of(doc record.Document) *Set {
 			}
 			for _, of := range each {
 				id := strings.ReplaceAll(kind.id, "*", of) + v.Suffix
-				s.ids = append(s.ids, id)
+				s.IDs = append(s.IDs, id)
 				s.charts[id] = sync.OnceValue(func() chart.Chart { return kind.draw(d, of) })
 			}
 		}
@@ -159,24 +159,6 @@ func (s *Set) Find(id string) (d chart.Drawing, ok bool) {
 	}
 	ch := build()
 	return chart.Drawing{ID: id, Chart: ch}, ch != nil
-}
-
-// Has reports whether there is a figure.
-func (s *Set) Has(id string) bool {
-	_, ok := s.Find(id)
-	return ok
-}
-
-// Drawings returns all figures that doc has data for, in the order of the report.
-func Drawings(doc record.Document) []chart.Drawing {
-	var all []chart.Drawing
-	s := Of(doc)
-	for _, id := range s.ids {
-		if d, ok := s.Find(id); ok {
-			all = append(all, d)
-		}
-	}
-	return all
 }
 
 // drawn is the rows of one host that figures show.

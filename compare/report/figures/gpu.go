@@ -70,10 +70,10 @@ func (d drawn) gpuRates(compute string, c *chart.Curve) {
 	}
 }
 
-// gpuRoofline adds the rungs in the arithmetic of a type at the size of the ladder, over the operations a byte of global
-// memory that their tiles have.
+// gpuRoofline adds the rungs in the arithmetic of a type at the size of the ladder, over the operations a byte of
+// global memory that their tiles have.
 func (d drawn) gpuRoofline(typ string, c *chart.Curve) {
-	copies, highest := d.DeviceCopy(), 0.0
+	copies, highest := d.DeviceCopy(), record.Ceiling{}
 	for _, r := range d.LadderRows(typ) {
 		if r.GPU == nil || !(r.GPU.Intensity > 0) || !(copies > 0) || !analysis.Exact(r) {
 			continue
@@ -82,11 +82,13 @@ func (d drawn) gpuRoofline(typ string, c *chart.Curve) {
 		if !ok {
 			continue
 		}
-		highest, c.Title = max(highest, float64(peak.Gflops)), fmt.Sprintf("GPU, %s, n = %d", typ, r.N)
-		c.Add(analysis.Algorithm(r.Variant), d.look(r.Variant), measured(r, r.GPU.Intensity, float64(r.Gflops)))
+		if c.Title = fmt.Sprintf("GPU, %s, n = %d", typ, r.N); !(peak.Gflops <= highest.Gflops) {
+			highest = peak
+		}
+		c.Add(analysis.Algorithm(r.Variant), d.look(r.Variant), measured(r, r.GPU.Intensity, float64(r.Gflops)/1e3))
 	}
-	c.Limit = limit("measured peak", highest, "GFLOP/s")
-	c.Slope = chart.Slope{Rise: copies, Label: limit("copies", copies, "GB/s").Label}
+	c.Limit = limit(fmt.Sprintf("measured peak, %s pipe", highest.Pipe), float64(highest.Gflops)/1e3, "TFLOP/s")
+	c.Slope = chart.Slope{Rise: copies / 1e3, Label: limit("copies", copies, "GB/s").Label}
 }
 
 func (d drawn) host(typ string, c *chart.Curve) {

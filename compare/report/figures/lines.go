@@ -61,11 +61,6 @@ func rates(fam string) func(drawn, string, *chart.Curve) {
 	}
 }
 
-func rate(r record.Record) float64 {
-	speed, _ := analysis.Speed(r)
-	return float64(speed) * float64(r.Median) / analysis.HostTime(r)
-}
-
 // families adds the fastest variant of each family, of the libraries of others and the kernels of the user.
 func (d drawn) families(typ string, c *chart.Curve) {
 	a := d.Answer(typ)
@@ -74,26 +69,22 @@ func (d drawn) families(typ string, c *chart.Curve) {
 		if !analysis.ByGPU(r) {
 			threads = max(threads, r.Threads)
 		}
-		c.Add(label, look, measured(r, float64(r.N), rate(r)))
+		rate, _ := analysis.Speed(r) // with copies
+		c.Add(label, look, measured(r, float64(r.N), float64(rate)*float64(r.Median)/analysis.HostTime(r)))
 	}
-	for _, n := range a.AllSizes(analysis.Serial) {
-		if r, ok := a.Textbook(n); ok {
-			put(r.Variant, chart.LookOf(0), r)
-		}
-	}
-	for i, family := range []string{analysis.Serial, analysis.Parallel, analysis.OnRanks, analysis.OnGPU} {
+	best := func(family, label string, look int, at func(n int) (record.Record, bool)) {
 		for _, n := range a.AllSizes(family) {
-			if r, ok := a.Best(family, n); ok {
-				put(family+", best", chart.LookOf(1+i), r)
+			if r, ok := at(n); ok {
+				put(cmp.Or(label, r.Variant), chart.LookOf(look), r)
 			}
 		}
 	}
-	for _, n := range a.AllSizes(analysis.Reference) {
-		library := func(r record.Record) bool { return analysis.Foreign(r.Variant) && analysis.OfLibrary(r) }
-		if r, ok := a.Fastest(n, library); ok {
-			put("libraries, best", chart.LookOf(5), r)
-		}
+	best(analysis.Serial, "", 0, a.Textbook)
+	for i, family := range []string{analysis.Serial, analysis.Parallel, analysis.OnRanks, analysis.OnGPU} {
+		best(family, family+", best", 1+i, func(n int) (record.Record, bool) { return a.Best(family, n) })
 	}
+	library := func(r record.Record) bool { return analysis.Foreign(r.Variant) && analysis.OfLibrary(r) }
+	best(analysis.Reference, "libraries, best", 5, func(n int) (record.Record, bool) { return a.Fastest(n, library) })
 	for _, n := range a.AllSizes(analysis.User) {
 		for _, row := range a.FastestRows(n) {
 			if r := row.Record; analysis.OfUser(r) {
@@ -116,10 +107,10 @@ func (d drawn) packedFor(r record.Record) (record.Record, bool) {
 		func(p record.Record) bool { return p.Experiment == r.Experiment },
 		func(p record.Record) bool { return p.Experiment == record.MainLadder },
 	} {
-		for _, p := range d.rows {
-			if p.Variant == d.packed && p.Type == r.Type && p.N == r.N && fits(p) {
-				return p, true
-			}
+		if p, ok := analysis.Find(d.rows, func(p record.Record) bool {
+			return p.Variant == d.packed && p.Type == r.Type && p.N == r.N && fits(p)
+		}); ok {
+			return p, true
 		}
 	}
 	return record.Record{}, false
@@ -289,18 +280,17 @@ func comparisonGroups(d drawn) (out []string) {
 
 // comparison adds the contenders of a group at its cubes, and their ceiling.
 func (d drawn) comparison(of string, c *chart.Curve) {
-	groups := analysis.NewLibraryComparison(d.View).Groups()
-	g := groups[slices.IndexFunc(groups, func(g analysis.Group) bool { return g.Figure() == of })]
-	own := g.Own
+	g, _ := analysis.Find(analysis.NewLibraryComparison(d.View).Groups(),
+		func(g analysis.Group) bool { return g.Figure() == of })
 	var ceilings []float64
 	for _, m := range g.Cases {
 		if x := m.Top(); m.Cube() && !math.IsNaN(x) {
 			ceilings = append(ceilings, x)
 		}
 	}
-	for _, variant := range append([]string{own}, d.PeersOf(g.Cases)...) {
+	for _, variant := range append([]string{g.Own}, d.PeersOf(g.Cases)...) {
 		look := chart.LookOf(max(d.Order(variant)-1, 0))
-		if variant != own {
+		if variant != g.Own {
 			look = dashed(look, 4)
 		}
 		for _, m := range g.Cases {

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"slices"
 
+	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/number"
@@ -22,6 +23,8 @@ func timeUnit(longest float64) (unit string, scale float64) {
 	}
 	return "s", 1
 }
+
+func seconds(t record.Trace) float64 { return t.Seconds }
 
 // legend returns the names that are used, with their colours by place, and grey for waiting.
 func legend(names []string, used map[string]bool) (out []string, colors []color.RGBA) {
@@ -44,11 +47,8 @@ func (d drawn) timeline(string) chart.Chart {
 	if len(groups) == 0 {
 		return nil
 	}
-	c, longest := groups[0], 0.0
-	for _, t := range c.Traces {
-		longest = max(longest, t.Seconds)
-	}
-	unit, scale := timeUnit(longest)
+	c := groups[0]
+	unit, scale := timeUnit(analysis.MaxOf(c.Traces, seconds))
 	lanes := chart.Lanes{Title: fmt.Sprintf("%s, %s, %s, %d workers", c.Variant, c.Type, c.Label(), c.Threads),
 		XLabel: "time, " + unit + " (faint: idle)", YLabel: "worker", Room: 150, Colors: chart.Palette}
 	if set := analysis.Setting(c.Rest); set != "" {
@@ -87,14 +87,13 @@ func (d drawn) phaseTraces(family string) chart.Chart {
 	if family == analysis.OnGPU {
 		phases, what = []string{"h2d", "kernels", "d2h"}, "stream"
 	}
-	longest, used := 0.0, map[string]bool{}
+	used := map[string]bool{}
 	for _, t := range e.Traces {
-		longest = max(longest, t.Seconds)
 		for _, p := range t.Phases {
 			used[p.Name] = used[p.Name] || p.Call == ""
 		}
 	}
-	unit, scale := timeUnit(longest)
+	unit, scale := timeUnit(analysis.MaxOf(e.Traces, seconds))
 	lanes := chart.Lanes{Title: fmt.Sprintf("%s, %s, %d %ss", e.Type, e.Label(), e.Lanes, what),
 		XLabel: "time, " + unit, YLabel: what, Room: laneRoom}
 	lanes.Kinds, lanes.Colors = legend(phases, used)

@@ -105,22 +105,21 @@ func IsShare(x float64) bool {
 	return x >= 0 && x < hundred
 }
 
-// OfPeak returns a share of the measured peak, in percent and without the sign, with Dagger if it is above 100.
-func OfPeak(percent float64) string { return Significant(percent) + Dagger(percent) }
-
-// Dagger returns the mark of a percentage of the peak that is above 100 as it is written.
-func Dagger(percent float64) string {
+// OfPeak returns a share of the measured peak, in percent and without the sign, with a dagger if it is written as more
+// than 100.
+func OfPeak(percent float64) string {
+	text := Significant(percent)
 	if percent > 1 && !IsShare(percent/100) {
-		return "†"
+		text += "†"
 	}
-	return ""
+	return text
 }
 
 // Percent returns a ratio in percent, which may be above 100: an efficiency, an error. Share is for parts of a whole.
 func Percent(x float64) string {
-	sentence := Significant(100 * x)
-	if sentence == Absent {
-		return Absent
+	text := Significant(100 * x)
+	if text != Absent {
+		text += " %"
 	}
-	return sentence + " %"
+	return text
 }

@@ -28,7 +28,13 @@ var (
 // HTML writes the page as one file, with its style and its figures. It is an error if it shows a figure that is not
 // among drawings.
 func (p *Page) HTML(w io.Writer, drawings []chart.Drawing) error {
-	h := htmlWriter{Page: p, drawings: drawings}
+	h := &htmlWriter{writer: writer{Page: p}, drawings: drawings}
+	h.as = style{text: escapeHTML, code: codeHTML, literal: escapeHTML, link: h.link, heading: h.heading,
+		item: itemHTML, block: h.block, lineBreak: "<br>", rule: "<hr>\n",
+		emphasis: [2]string{"<em>", "</em>"}, strong: [2]string{"<strong>", "</strong>"},
+		paragraph: [2]string{"<p>", "</p>\n"}, quotation: [2]string{"<blockquote>\n", "</blockquote>\n"},
+		bulleted: [2]string{"<ul>\n", "</ul>\n"}, numbered: [2]string{"<ol>\n", "</ol>\n"},
+		fencedBlock: [2]string{"<pre><code>", "</code></pre>\n"}}
 	h.blocks(p.root)
 	if h.err != nil {
 		return h.err
@@ -40,52 +46,23 @@ func (p *Page) HTML(w io.Writer, drawings []chart.Drawing) error {
 }
 
 type htmlWriter struct {
-	*Page
+	writer
 	drawings []chart.Drawing
-	b        strings.Builder
 	err      error
 }
 
-func (h *htmlWriter) printf(format string, args ...any) { fmt.Fprintf(&h.b, format, args...) }
+func (h *htmlWriter) heading(c *ast.Heading) string {
+	return fmt.Sprintf("<h%d id=\"%s\">%s</h%d>\n", c.Level, escapeHTML(anchorOf(c)), h.spans(c), c.Level)
+}
 
-func (h *htmlWriter) blocks(n ast.Node) {
-	for _, c := range children(n) {
-		switch c := c.(type) {
-		case *ast.Heading:
-			id, _ := c.AttributeString("id")
-			h.printf("<h%d id=\"%s\">%s</h%d>\n", c.Level, escapeHTML(string(id.([]byte))), h.spans(c), c.Level)
-		case *ast.Paragraph:
-			h.printf("<p>%s</p>\n", h.spans(c))
-		case *ast.TextBlock:
-			h.printf("%s", h.spans(c))
-		case *ast.List:
-			tag := "ul"
-			if c.IsOrdered() {
-				tag = "ol"
-			}
-			h.printf("<%s>\n", tag)
-			h.blocks(c)
-			h.printf("</%s>\n", tag)
-		case *ast.ListItem:
-			id := ""
-			if anchor, ok := c.AttributeString("id"); ok {
-				id = ` id="` + escapeHTML(string(anchor.([]byte))) + `"`
-			}
-			h.b.WriteString("<li" + id + ">")
-			h.blocks(c)
-			h.b.WriteString("</li>\n")
-		case *ast.Blockquote:
-			h.b.WriteString("<blockquote>\n")
-			h.blocks(c)
-			h.b.WriteString("</blockquote>\n")
-		case *ast.ThematicBreak:
-			h.b.WriteString("<hr>\n")
-		case *ast.FencedCodeBlock:
-			h.printf("<pre><code>%s</code></pre>\n", escapeHTML(h.lines(c)))
-		case *block:
-			h.block(c)
-		}
+func itemHTML(id string) [2]string { return [2]string{"<li" + given("id", id) + ">", "</li>\n"} }
+
+// given returns an attribute, nothing if its value is empty.
+func given(name, value string) string {
+	if value == "" {
+		return ""
 	}
+	return " " + name + `="` + escapeHTML(value) + `"`
 }
 
 // block writes a block that Markdown has not.
@@ -141,11 +118,7 @@ func (h *htmlWriter) table(c *block, caption string) {
 		} else if i == 1 {
 			h.b.WriteString("<tbody>\n")
 		}
-		class := ""
-		if name := classOf(row); name != "" {
-			class = ` class="` + name + `"`
-		}
-		h.printf("<tr%s>", class)
+		h.printf("<tr%s>", given("class", classOf(row)))
 		for j, cell := range children(row) {
 			number := ""
 			if cell.(*east.TableCell).Alignment == east.AlignRight {
@@ -168,13 +141,6 @@ func (h *htmlWriter) table(c *block, caption string) {
 		h.b.WriteString("</details>\n")
 	}
 	h.b.WriteString("</figure>\n")
-}
-
-func (h *htmlWriter) spans(n ast.Node) string { return h.inline(children(n)) }
-
-func (h *htmlWriter) inline(nodes []ast.Node) string {
-	return h.format(nodes, inlineFormat{text: escapeHTML, code: codeHTML, link: h.link, lineBreak: "<br>",
-		emphasis: [2]string{"<em>", "</em>"}, strong: [2]string{"<strong>", "</strong>"}})
 }
 
 // link writes a link. One to a file of the repository is text: the page does not know where the repository is.

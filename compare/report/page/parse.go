@@ -157,7 +157,6 @@ var figureFile = regexp.MustCompile(`^figures/([^/]+)\.svg$`)
 // group replaces the blocks below n that follow the conventions of a page.
 func (p *Page) group(n ast.Node) {
 	count := map[ast.NodeKind]int{}
-	var algorithms *block
 	for c := n.FirstChild(); c != nil; {
 		next := c.NextSibling()
 		var made *block
@@ -199,28 +198,19 @@ func (p *Page) group(n ast.Node) {
 			case "algorithm":
 				count[ast.KindFencedCodeBlock]++
 				one := algorithm{name, p.lines(c), count[ast.KindFencedCodeBlock]}
-				if algorithms != nil {
-					algorithms.lines = append(algorithms.lines, one)
+				if last, ok := c.PreviousSibling().(*block); ok && last.kind == kindAlgorithms {
+					last.lines = append(last.lines, one)
 					n.RemoveChild(n, c)
-					c = nil
 				} else {
 					made = &block{kind: kindAlgorithms, lines: []algorithm{one}}
 				}
 			}
-			if c == nil {
-				goto on
-			}
 		}
-		algorithms = nil
 		if made != nil {
 			count[made.kind]++
 			made.number = count[made.kind]
 			n.ReplaceChild(n, c, made)
-			if made.kind == kindAlgorithms {
-				algorithms = made
-			}
 		}
-	on:
 		c = next
 	}
 }
@@ -292,33 +282,89 @@ func (p *Page) plain(nodes ...ast.Node) string {
 	return b.String()
 }
 
-// inlineFormat is how a format writes inline nodes.
-type inlineFormat struct {
-	text, code       func(string) string
-	link             func(*ast.Link) string
-	lineBreak        string
-	emphasis, strong [2]string // before and after it
+// style is how a format writes a page. What has two strings stands between them.
+type style struct {
+	text, code, literal func(string) string
+	link                func(*ast.Link) string
+	heading             func(*ast.Heading) string
+	item                func(id string) [2]string
+	block               func(*block) // that Markdown has not
+	lineBreak, rule     string
+
+	emphasis, strong, paragraph, bulleted, numbered, quotation, fencedBlock [2]string
 }
 
-// format writes inline nodes.
-func (p *Page) format(nodes []ast.Node, f inlineFormat) string {
+// writer writes a page in a style.
+type writer struct {
+	*Page
+	b  strings.Builder
+	as style
+}
+
+func (w *writer) printf(format string, args ...any) { fmt.Fprintf(&w.b, format, args...) }
+
+func (w *writer) blocks(n ast.Node) {
+	for _, c := range children(n) {
+		switch c := c.(type) {
+		case *ast.Heading:
+			w.b.WriteString(w.as.heading(c))
+		case *ast.Paragraph:
+			w.b.WriteString(w.as.paragraph[0] + w.spans(c) + w.as.paragraph[1])
+		case *ast.TextBlock:
+			w.b.WriteString(w.spans(c))
+		case *ast.List:
+			marks := w.as.bulleted
+			if c.IsOrdered() {
+				marks = w.as.numbered
+			}
+			w.within(marks, c)
+		case *ast.ListItem:
+			w.within(w.as.item(anchorOf(c)), c)
+		case *ast.Blockquote:
+			w.within(w.as.quotation, c)
+		case *ast.ThematicBreak:
+			w.b.WriteString(w.as.rule)
+		case *ast.FencedCodeBlock:
+			w.b.WriteString(w.as.fencedBlock[0] + w.as.literal(w.lines(c)) + w.as.fencedBlock[1])
+		case *block:
+			w.as.block(c)
+		}
+	}
+}
+
+func (w *writer) within(marks [2]string, n ast.Node) {
+	w.b.WriteString(marks[0])
+	w.blocks(n)
+	w.b.WriteString(marks[1])
+}
+
+// anchorOf returns the anchor of a heading or an item, empty if there is none.
+func anchorOf(n ast.Node) string {
+	id, _ := n.AttributeString("id")
+	anchor, _ := id.([]byte)
+	return string(anchor)
+}
+
+func (w *writer) spans(n ast.Node) string { return w.inline(children(n)) }
+
+func (w *writer) inline(nodes []ast.Node) string {
 	var b strings.Builder
 	for _, n := range nodes {
 		switch n := n.(type) {
 		case *ast.Text:
-			b.WriteString(f.text(p.text(n)))
+			b.WriteString(w.as.text(w.text(n)))
 			if n.HardLineBreak() {
-				b.WriteString(f.lineBreak)
+				b.WriteString(w.as.lineBreak)
 			}
 		case *ast.CodeSpan:
-			b.WriteString(f.code(p.plain(n)))
+			b.WriteString(w.as.code(w.plain(n)))
 		case *ast.Emphasis:
-			marks := [2][2]string{f.emphasis, f.strong}[min(n.Level, 2)-1]
-			b.WriteString(marks[0] + p.format(children(n), f) + marks[1])
+			marks := [2][2]string{w.as.emphasis, w.as.strong}[min(n.Level, 2)-1]
+			b.WriteString(marks[0] + w.spans(n) + marks[1])
 		case *ast.Link:
-			b.WriteString(f.link(n))
+			b.WriteString(w.as.link(n))
 		default:
-			b.WriteString(p.format(children(n), f))
+			b.WriteString(w.spans(n))
 		}
 	}
 	return b.String()

@@ -61,15 +61,11 @@ func (t Tables) Table(name, lang string, data any, funcs map[string]any) (Text, 
 		return "", fmt.Errorf("there is no table %q%s", name, nearest(name, slices.Collect(maps.Keys(t))))
 	}
 	rows := reflect.ValueOf(data)
-	for rows.Kind() == reflect.Interface {
-		rows = rows.Elem()
-	}
 	if rows.Kind() != reflect.Slice {
-		value, err := follow(rows, "Rows")
-		if err != nil {
+		var err error
+		if rows, err = follow(rows, "Rows"); err != nil {
 			return "", err
 		}
-		rows = value
 	}
 	if !rows.IsValid() || rows.Len() == 0 {
 		return "", nil

@@ -23,99 +23,63 @@ var texPage = template.Must(template.New("report").Delims("<<", ">>").
 // ctex if the page has Chinese characters. Figures are read from figures/<id>.pdf, and stand in pairs if they follow
 // each other. A table is set in the largest type in which it fits on the paper, and is rotated only if it must be.
 func (p *Page) TeX(w io.Writer) error {
-	t := texWriter{Page: p}
+	t := &texWriter{writer: writer{Page: p}}
+	t.as = style{text: func(s string) string { return texString(nonBreaking.Replace(s)) }, code: texCode,
+		literal: literal, link: t.link, heading: t.heading, item: itemTeX, block: t.block,
+		lineBreak: `\\ `, rule: "\n\\bigskip\\hrule\\bigskip\n",
+		emphasis: [2]string{`\emph{`, `}`}, strong: [2]string{`\textbf{`, `}`}, paragraph: [2]string{"\n", "\n"},
+		bulleted: listTeX("itemize"), numbered: listTeX("enumerate"),
+		quotation: [2]string{"\\begin{quote}", "\\end{quote}\n"},
+		fencedBlock: [2]string{"\n\\begin{quote}\\scriptsize\\raggedright\\setlength\\parskip{0pt}\n",
+			"\\end{quote}\n"}}
 	t.blocks(p.root)
-	author := ""
+	author, all := "", p.title+p.subtitle+t.b.String()
 	for _, f := range p.Cover {
+		all += f.Name + f.Value
 		if f.Author {
 			author = f.Value
 		}
 	}
-	chinese := p.Lang == "zh" || strings.ContainsFunc(p.title+p.subtitle+t.b.String(), isHan)
-	for _, f := range p.Cover {
-		chinese = chinese || strings.ContainsFunc(f.Name+f.Value, isHan)
-	}
 	return texPage.Execute(w, map[string]any{
-		"Lang": p.Lang, "Title": p.title, "Subtitle": p.subtitle, "Cover": p.Cover, "Author": author, "Chinese": chinese,
-		"Body": t.b.String(),
+		"Lang": p.Lang, "Title": p.title, "Subtitle": p.subtitle, "Cover": p.Cover, "Author": author,
+		"Body": t.b.String(), "Chinese": p.Lang == "zh" || strings.ContainsFunc(all, isHan),
 	})
 }
 
 func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 
 type texWriter struct {
-	*Page
-	b strings.Builder
+	writer
+	paired *block // the figure that the last one was written with
 }
 
-func (t *texWriter) printf(format string, args ...any) { fmt.Fprintf(&t.b, format, args...) }
-
-func (t *texWriter) blocks(n ast.Node) {
-	all := children(n)
-	for i := 0; i < len(all); i++ {
-		switch c := all[i].(type) {
-		case *ast.Heading:
-			id, _ := c.AttributeString("id")
-			command := []string{"section", "subsection", "subsubsection"}[min(max(c.Level-1, 1), 3)-1]
-			room := `\room`
-			if i > 0 && all[i-1].Kind() == ast.KindHeading {
-				room = "" // or it parts the two
-			}
-			t.printf("\n%s\\%s{\\texorpdfstring{%s}{%s}}\\hypertarget{%s}{}\n", room, command, t.spans(c), bookmark(t.plain(c)),
-				texLabel(string(id.([]byte))))
-		case *ast.Paragraph:
-			t.printf("\n%s\n", t.spans(c))
-		case *ast.TextBlock:
-			t.b.WriteString(t.spans(c))
-		case *ast.List:
-			kind := "itemize"
-			if c.IsOrdered() {
-				kind = "enumerate"
-			}
-			t.printf("\n\\begin{%s}\\raggedright\\setlength\\itemsep{1pt}\\setlength\\parskip{0pt}\n", kind)
-			t.blocks(c)
-			t.printf("\\end{%s}\n", kind)
-		case *ast.ListItem:
-			t.b.WriteString("\\item ")
-			if anchor, ok := c.AttributeString("id"); ok {
-				t.printf("\\hypertarget{%s}{}", texLabel(string(anchor.([]byte))))
-			}
-			t.blocks(c)
-			t.b.WriteString("\n")
-		case *ast.Blockquote:
-			t.b.WriteString("\\begin{quote}")
-			t.blocks(c)
-			t.b.WriteString("\\end{quote}\n")
-		case *ast.ThematicBreak:
-			t.b.WriteString("\n\\bigskip\\hrule\\bigskip\n")
-		case *ast.FencedCodeBlock:
-			t.b.WriteString("\n\\begin{quote}\\scriptsize\\raggedright\\setlength\\parskip{0pt}\n")
-			t.literal(t.lines(c))
-			t.b.WriteString("\\end{quote}\n")
-		case *block:
-			if c.kind == kindFigure && i+1 < len(all) {
-				if next, ok := all[i+1].(*block); ok && next.kind == kindFigure {
-					t.figures(c, next)
-					i++
-					continue
-				}
-			}
-			t.block(c)
-		}
+func (t *texWriter) heading(c *ast.Heading) string {
+	command := []string{"section", "subsection", "subsubsection"}[min(max(c.Level-1, 1), 3)-1]
+	room := `\room`
+	if before := c.PreviousSibling(); before != nil && before.Kind() == ast.KindHeading {
+		room = "" // or it parts the two
 	}
+	return fmt.Sprintf("\n%s\\%s{\\texorpdfstring{%s}{%s}}\\hypertarget{%s}{}\n", room, command, t.spans(c),
+		bookmark(t.plain(c)), texLabel(anchorOf(c)))
 }
 
-func (t *texWriter) literal(text string) {
-	for _, line := range texLines(text) {
-		t.printf("\\literalline{%s}\n", line)
+func listTeX(kind string) [2]string {
+	return [2]string{"\n\\begin{" + kind + "}\\raggedright\\setlength\\itemsep{1pt}\\setlength\\parskip{0pt}\n",
+		"\\end{" + kind + "}\n"}
+}
+
+func itemTeX(id string) [2]string {
+	if id != "" {
+		id = `\hypertarget{` + texLabel(id) + `}{}`
 	}
+	return [2]string{`\item ` + id, "\n"}
 }
 
 // block writes a block that Markdown has not.
 func (t *texWriter) block(c *block) {
 	switch c.kind {
 	case kindFigure:
-		t.figures(c)
+		t.figure(c)
 	case kindTable:
 		t.table(c)
 	case kindEquation:
@@ -128,10 +92,9 @@ func (t *texWriter) block(c *block) {
 		t.b.WriteString("\n\\begin{multicols}{2}\\setlength\\parskip{0pt}\\footnotesize\\raggedright\n")
 		for _, a := range c.lines {
 			t.printf("\\noindent\\begin{minipage}{\\linewidth}\\hrule\\smallskip\n"+
-				"\\textbf{%s %d} %s\\par\\smallskip\\hrule\\smallskip\n{\\scriptsize\n",
-				texString(t.Words.Algorithm), a.number, texCode(a.name))
-			t.literal(a.text)
-			t.b.WriteString("}\\smallskip\\hrule\\medskip\\end{minipage}\\par\n")
+				"\\textbf{%s %d} %s\\par\\smallskip\\hrule\\smallskip\n{\\scriptsize\n%s"+
+				"}\\smallskip\\hrule\\medskip\\end{minipage}\\par\n",
+				texString(t.Words.Algorithm), a.number, texCode(a.name), literal(a.text))
 		}
 		t.b.WriteString("\\end{multicols}\n")
 	case kindContents:
@@ -140,8 +103,15 @@ func (t *texWriter) block(c *block) {
 	}
 }
 
-func (t *texWriter) figures(all ...*block) {
-	width := map[int]string{1: `.62`, 2: `.48`}[len(all)]
+// figure writes a figure, with the next one if they follow each other.
+func (t *texWriter) figure(c *block) {
+	if c == t.paired {
+		return
+	}
+	all, width := []*block{c}, ".62"
+	if next, ok := c.NextSibling().(*block); ok && next.kind == kindFigure {
+		t.paired, all, width = next, append(all, next), ".48"
+	}
 	t.b.WriteString("\n\\begin{center}\\vspace{-\\parskip}\n")
 	for i, c := range all {
 		if i > 0 {
@@ -217,14 +187,6 @@ func (t *texWriter) table(c *block) {
 	}
 }
 
-func (t *texWriter) spans(n ast.Node) string { return t.inline(children(n)) }
-
-func (t *texWriter) inline(nodes []ast.Node) string {
-	text := func(s string) string { return texString(nonBreaking.Replace(s)) }
-	return t.format(nodes, inlineFormat{text: text, code: texCode, link: t.link, lineBreak: `\\ `,
-		emphasis: [2]string{`\emph{`, `}`}, strong: [2]string{`\textbf{`, `}`}})
-}
-
 // link writes a link. One to the appendix or to a file of the repository is text.
 func (t *texWriter) link(n *ast.Link) string {
 	label, target := t.spans(n), target(n)
@@ -262,6 +224,10 @@ const (
 func (p *Page) fit(t *east.Table) texLayout {
 	columns := t.Alignments
 	least, most := make([]float64, len(columns)), make([]float64, len(columns))
+	prose := 21.75 // what cells of text have at least; less in short tables, for which a turned page is too much
+	if t.ChildCount() <= unsplit {
+		prose = 14
+	}
 	for _, row := range children(t) {
 		for i, cell := range children(row) {
 			text := p.plain(cell)
@@ -278,41 +244,40 @@ func (p *Page) fit(t *east.Table) texLayout {
 			}
 			most[i] = max(most[i], wide)
 			if columns[i] != east.AlignRight {
-				wide = min(wide+0.25, 20)
+				word := 0.0
+				for _, w := range strings.Fields(text) {
+					word = max(word, units(w))
+				}
+				wide = min(wide, max(word, prose), 21.75) + 0.25
 			}
 			least[i] = max(least[i], wide)
 		}
 	}
-	layouts := []struct {
-		texLayout
-		unit, room float64 // of a character, of the page
-	}{
-		{texLayout{Size: `\footnotesize`}, 4.25, texPortrait},
-		{texLayout{Size: `\scriptsize`}, 3.98, texPortrait},
-		{texLayout{Size: `\footnotesize`, Landscape: true}, 4.25, texLandscape},
-		{texLayout{Size: `\scriptsize`, Landscape: true}, 3.98, texLandscape},
-	}
-	for i, l := range layouts {
-		free := l.room - texBetween*float64(len(columns))
-		wants := 0.0
-		for j := range least {
-			free -= least[j] * l.unit
-			wants += (most[j] - least[j]) * l.unit
+	for i := range 4 {
+		l, unit, room := texLayout{Size: `\footnotesize`, Landscape: i > 1}, 4.25, texPortrait // of a character, a page
+		if i%2 == 1 {
+			l.Size, unit = `\scriptsize`, 3.98
 		}
-		if free < 0 && i < len(layouts)-1 {
+		if l.Landscape {
+			room = texLandscape
+		}
+		room -= texBetween * float64(len(columns))
+		free, wants := room, 0.0
+		for j := range least {
+			free -= least[j] * unit
+			wants += (most[j] - least[j]) * unit
+		}
+		if free < 0 && i < 3 {
 			continue
 		}
-		share := 1.0
-		if wants > 0 {
-			share = max(0, min(1, free/wants))
-		}
+		share := max(0, min(1, free/max(wants, 1e-9)))
 		spare := 0.0
 		if share == 1 && free-wants > float64(len(columns)) {
 			spare = 0.1 // widths are rounded; a name of exactly that width would be broken
 		}
 		shrink := 1.0
 		if free < 0 { // nothing fits: narrow all columns alike
-			shrink = 1 + free/(l.room-texBetween*float64(len(columns))-free)
+			shrink = 1 + free/(room-free)
 		}
 		var widths strings.Builder
 		for j, align := range columns {
@@ -320,10 +285,10 @@ func (p *Page) fit(t *east.Table) texLayout {
 			if align == east.AlignRight {
 				letter = "R"
 			}
-			fmt.Fprintf(&widths, "%s{%.1fpt}", letter, spare+shrink*l.unit*(least[j]+share*(most[j]-least[j])))
+			fmt.Fprintf(&widths, "%s{%.1fpt}", letter, spare+shrink*unit*(least[j]+share*(most[j]-least[j])))
 		}
 		l.Columns = widths.String()
-		return l.texLayout
+		return l
 	}
 	return texLayout{}
 }
@@ -335,7 +300,7 @@ func units(s string) float64 {
 		switch kind := width.LookupRune(r).Kind(); {
 		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
 			n += 2
-		case strings.ContainsRune("mwMW%×÷±→—µ", r):
+		case strings.ContainsRune("mwMW%+×÷±→—µ", r):
 			n += 1.75
 		case unicode.IsUpper(r):
 			n += 1.5

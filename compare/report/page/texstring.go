@@ -71,17 +71,16 @@ func texCharacters() map[rune]string {
 	return special
 }
 
-// texLines returns the lines of literal text, indented as they are.
-func texLines(literal string) []string {
-	var lines []string
-	for line := range strings.Lines(literal) {
+// literal returns lines of literal text, indented as they are.
+func literal(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
 		line = strings.ReplaceAll(strings.TrimRight(line, " \n"), "\t", "    ")
-		text := strings.TrimLeft(line, " ")
-		indent := strings.Repeat("\u00a0", len(line)-len(text))
-		lines = append(lines, texCode(indent+strings.ReplaceAll(text, "  ",
-			"\u00a0\u00a0"))) // TeX takes two spaces for one
+		bare := strings.TrimLeft(line, " ")
+		indent := strings.Repeat("\u00a0", len(line)-len(bare)) // TeX takes two spaces for one
+		fmt.Fprintf(&b, "\\literalline{%s}\n", texCode(indent+strings.ReplaceAll(bare, "  ", "\u00a0\u00a0")))
 	}
-	return lines
+	return b.String()
 }
 
 // nonBreaking keeps a value with its name or unit.

@@ -25,17 +25,19 @@ func Escape(data string) Text {
 	text := special.ReplaceAllString(data, `\$0`)
 	text = within.ReplaceAllString(within.ReplaceAllString(text, "${1}_$2"), "${1}_$2") // twice: matches overlap
 	if begins.MatchString(text) {
-		mark := len(entity.FindString(text))
-		mark = max(0, mark-1)
+		mark := max(0, len(entity.FindString(text))-1)
 		text = text[:mark] + `\` + text[mark:]
 	}
 	return Text(text)
 }
 
 // oneLine returns data with a space for each character that is not shown, such as a control character.
-func oneLine(data string) string {
+func oneLine(data string) string { return shown(data, "") }
+
+// shown is oneLine but for some characters.
+func shown(data, but string) string {
 	return strings.Map(func(r rune) rune {
-		if !unicode.IsGraphic(r) {
+		if !unicode.IsGraphic(r) && !strings.ContainsRune(but, r) {
 			return ' '
 		}
 		return r
@@ -58,12 +60,7 @@ func Code(data string) Text {
 
 // Fence returns a fenced block of code with an info string.
 func Fence(info, code string) Text {
-	code = strings.Map(func(r rune) rune {
-		if !unicode.IsGraphic(r) && r != '\n' && r != '\t' {
-			return ' '
-		}
-		return r
-	}, code)
+	code = shown(code, "\n\t")
 	fence := fenceFor(code, 3)
 	info = strings.ReplaceAll(oneLine(info), "`", "'")
 	return Text(fmt.Sprintf("\n\n%s%s\n%s\n%s\n\n", fence, info, strings.TrimRight(code, "\n"), fence))
@@ -93,8 +90,6 @@ func Markdown(x any) Text {
 		return x
 	case nil:
 		return ""
-	case string:
-		return Escape(x)
 	}
 	return Escape(fmt.Sprint(x))
 }

@@ -54,8 +54,7 @@ func (b *Bench) Measure(ctx context.Context, cases []plan.Case) ([]record.Record
 	t.begin(ctx, cases)
 	t.sample(ctx)
 	stolen := cpu.ReadTicks().StolenSince(began)
-	t.readPower(ctx)
-	t.traceAll(ctx)
+	t.followUp(ctx)
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}

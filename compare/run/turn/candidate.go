@@ -102,7 +102,7 @@ func prepare[T gemm.Element](ctx context.Context, t *candidate, s *operandCache[
 		return gemm.Unsuited{Reason: p.limit.Unproven(c.Type, c.K)}
 	case p.magnitude == 0 && c.Type != "gf256":
 		t.warn(note.New("integers"))
-	case most.M > 0 && c.Terms() > most.Terms() && p.assures:
+	case p.magnitude > 0 && most.M > 0 && c.Terms() > most.Terms() && p.assures:
 		p.magnitude = 0
 		t.warn(note.New("inexact", most.M))
 	}

@@ -13,20 +13,25 @@ import (
 	"gemm/internal/cpu"
 )
 
-// claimed is a staged product that claims a time, or returns an error.
+// claimed is a staged product that claims a time, or returns an error. It takes batches, and has something to say of
+// its speed.
 type claimed struct {
 	gemmtest.Staged
 	took time.Duration
 	err  error
+	most *int // products asked for at once
 }
 
 func (x *claimed) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
-	return &claimed{gemmtest.Staged{C: c, A: a, B: b}, x.took, x.err}, nil
+	return &claimed{gemmtest.Staged{C: c, A: a, B: b}, x.took, x.err, x.most}, nil
 }
 
 func (x *claimed) Repeat(_ context.Context, times int) (gemm.Cost, error) {
+	*x.most = max(*x.most, times)
 	return gemm.Cost{Time: time.Duration(times) * x.took}, x.err
 }
+
+func (x *claimed) Warnings() []gemm.Note { return []gemm.Note{{Text: "it is asleep"}} }
 
 // TestSuspect measures products that are right and claim to be faster than any processor, or whose error says what they
 // are. They have no speed.
@@ -45,7 +50,8 @@ func TestSuspect(t *testing.T) {
 		"found out":  {time.Second, gemm.Suspect{Reason: "its clock is slow"}, record.Suspect, "its clock is slow"},
 		"wrong":      {time.Second, gemm.Wrong{Reason: "row 1 is wrong"}, record.Wrong, "row 1 is wrong"},
 	} {
-		r := ladder(t, 64, gemmtest.VariantOf("serial/claimed", &claimed{took: test.took, err: test.err}))["serial/claimed"]
+		staged := &claimed{took: test.took, err: test.err, most: new(int)}
+		r := ladder(t, 64, gemmtest.VariantOf("serial/claimed", staged))["serial/claimed"]
 		if r.Status != test.status || !strings.Contains(r.Reason.Text, test.reason) {
 			t.Errorf("%s: %s, %q; want %s, %q", name, r.Status, r.Reason, test.status, test.reason)
 		}

@@ -18,26 +18,10 @@ import (
 	"gemm/internal/note"
 )
 
-// repeated is a staged that takes batches, and has something to say of its speed.
-type repeated struct {
-	gemmtest.Staged
-	most *int // products asked for at once
-}
-
-func (r *repeated) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
-	return &repeated{gemmtest.Staged{C: c, A: a, B: b}, r.most}, nil
-}
-
-func (r *repeated) Repeat(_ context.Context, times int) (gemm.Cost, error) {
-	*r.most = max(*r.most, times)
-	return gemm.Cost{Time: time.Duration(times) * time.Microsecond}, nil
-}
-
-func (r *repeated) Warnings() []gemm.Note { return []gemm.Note{{Text: "it is asleep"}} }
-
 func TestShortStagedProductsAreTimedInBatches(t *testing.T) {
 	most := 0
-	r := ladder(t, 8, gemmtest.VariantOf("reference/repeated", &repeated{most: &most}))["reference/repeated"]
+	v := gemmtest.VariantOf("reference/claimed", &claimed{took: time.Microsecond, most: &most})
+	r := ladder(t, 8, v)[v.Name]
 	if r.Status != record.OK || r.Median != 1e-6 || most < 20 || r.Inner != most {
 		t.Errorf("%s, median %v s, %d at once, inner %d, %q; want ok, 1 µs, batches of 20 µs at least", r.Status, r.Median,
 			most, r.Inner, r.Reason)

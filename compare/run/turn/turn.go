@@ -89,19 +89,16 @@ func (t *turn) burst(ctx context.Context, x *candidate, burst, bursts int) {
 	}
 }
 
-// readPower reads the power that GPUs take while they compute the products.
-func (t *turn) readPower(ctx context.Context) {
+// followUp reads the power that GPUs take while they compute the products, and records the requested timelines.
+func (t *turn) followUp(ctx context.Context) {
 	for _, x := range t.candidates {
-		if x.remote.gpu != nil && x.err == nil && x.row.Status == record.OK {
+		if x.err != nil || x.row.Status != record.OK {
+			continue
+		}
+		if x.remote.gpu != nil {
 			x.power(ctx, t.budget.Timeout)
 		}
-	}
-}
-
-// traceAll records the timelines that are requested.
-func (t *turn) traceAll(ctx context.Context) {
-	for _, x := range t.candidates {
-		if x.c.Timeline && x.err == nil && x.row.Status == record.OK {
+		if x.c.Timeline {
 			runtime.GOMAXPROCS(processors(x.c, t.procs))
 			x.traceProduct(ctx, t.budget.Timeout)
 		}
@@ -120,8 +117,8 @@ func (t *turn) finish(ctx context.Context) ([]record.Record, []record.Trace) {
 		runtime.GOMAXPROCS(t.procs)
 		x.checkPeak(ctx, &records[i])
 		if x.trace != nil {
-			trace := records[i].NewTrace()
-			x.trace.Key, x.trace.Run, x.trace.Params, x.trace.Resolved = trace.Key, trace.Run, trace.Params, trace.Resolved
+			r := records[i]
+			x.trace.Key, x.trace.Run, x.trace.Params, x.trace.Resolved = r.Key, r.Run, r.Params, r.Resolved
 			traces = append(traces, *x.trace)
 		}
 	}

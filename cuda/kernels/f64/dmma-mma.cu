@@ -1,6 +1,6 @@
 // dmma-mma: tensor cores through mma.sync, whose fragments are 16×16 and 16×8.
 //
-// What changes against dmma-wmma: the larger shape of compute capability 9.0
+// What changes against dmma-async: the larger shape of compute capability 9.0
 // (16×8×16) keeps the tensor cores of such a GPU busy, which 8×8×4, all that
 // 8.x has, cannot. The instruction documents which lane holds which element,
 // so fragments are plain loads from shared memory, and results are stored

@@ -1,8 +1,6 @@
 package f64
 
-import (
-	"gemm/cuda/ladder"
-)
+import "gemm/cuda/ladder"
 
 // DMMAWMMA multiplies packed blocks by tensor cores. Both warps of a block compute the whole product.
 var DMMAWMMA = ladder.Rung{

@@ -8,8 +8,8 @@ func packedCubes() []ladder.Tile {
 	return []ladder.Tile{{BM: 8, BN: 8, BK: 8}, {BM: 16, BN: 16, BK: 16}, {BM: 32, BN: 32, BK: 32}}
 }
 
-// packedSlices reads a row of A's block and a column of B's, and writes both; warps go down rows of C. Rows of A's block
-// are `row` doubles apart, and columns `col`; B's block lies by rows.
+// packedSlices reads a row of A's block and a column of B's, and writes both; warps go down rows of C. Rows of A's
+// block are `row` doubles apart, and columns `col`; B's block lies by rows.
 func packedSlices(t ladder.Tile, row, col int) []ladder.Request {
 	i := func(thread int) int { return thread % t.BM }
 	j := func(thread int) int { return thread / t.BM }

@@ -1,8 +1,6 @@
 package f64
 
-import (
-	"gemm/cuda/ladder"
-)
+import "gemm/cuda/ladder"
 
 // PackedConflictfree changes the layout of A's block.
 var PackedConflictfree = ladder.Rung{

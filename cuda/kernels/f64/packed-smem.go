@@ -1,8 +1,6 @@
 package f64
 
-import (
-	"gemm/cuda/ladder"
-)
+import "gemm/cuda/ladder"
 
 // PackedSmem adds shared memory.
 var PackedSmem = ladder.Rung{

@@ -2,22 +2,22 @@
 
 package f16
 
-// widenF16AVX2 converts f16 to float32, to nearest even. n is a multiple of 8.
+// WidenF16 converts f16 to float32, to nearest even. n is a multiple of 8. It needs AVX2 and F16C.
 //
 //go:noescape
-func widenF16AVX2(n int, dst []float32, src []uint16)
+func WidenF16(n int, dst []float32, src []uint16)
 
-// widenBF16AVX2 converts bf16 to float32, to nearest even. n is a multiple of 8.
+// WidenBF16 converts bf16 to float32, to nearest even. n is a multiple of 8. It needs AVX2 and F16C.
 //
 //go:noescape
-func widenBF16AVX2(n int, dst []float32, src []uint16)
+func WidenBF16(n int, dst []float32, src []uint16)
 
-// narrowF16AVX2 rounds float32 to f16, to nearest even. n is a multiple of 8.
+// NarrowF16 rounds float32 to f16, to nearest even. n is a multiple of 8. It needs AVX2 and F16C.
 //
 //go:noescape
-func narrowF16AVX2(n int, dst []uint16, src []float32)
+func NarrowF16(n int, dst []uint16, src []float32)
 
-// narrowBF16AVX2 rounds float32 to bf16, to nearest even. n is a multiple of 8.
+// NarrowBF16 rounds float32 to bf16, to nearest even. n is a multiple of 8. It needs AVX2 and F16C.
 //
 //go:noescape
-func narrowBF16AVX2(n int, dst []uint16, src []float32)
+func NarrowBF16(n int, dst []uint16, src []float32)

@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// func widenF16AVX2(n int, dst []float32, src []uint16)
+// func WidenF16(n int, dst []float32, src []uint16)
 // Requires: AVX, F16C
-TEXT ·widenF16AVX2(SB), NOSPLIT, $0-56
+TEXT ·WidenF16(SB), NOSPLIT, $0-56
 	MOVQ n+0(FP), AX
 	MOVQ dst_base+8(FP), CX
 	MOVQ src_base+32(FP), DX
@@ -23,9 +23,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func widenBF16AVX2(n int, dst []float32, src []uint16)
+// func WidenBF16(n int, dst []float32, src []uint16)
 // Requires: AVX, AVX2
-TEXT ·widenBF16AVX2(SB), NOSPLIT, $0-56
+TEXT ·WidenBF16(SB), NOSPLIT, $0-56
 	MOVQ n+0(FP), AX
 	MOVQ dst_base+8(FP), CX
 	MOVQ src_base+32(FP), DX
@@ -45,9 +45,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func narrowF16AVX2(n int, dst []uint16, src []float32)
+// func NarrowF16(n int, dst []uint16, src []float32)
 // Requires: AVX, F16C
-TEXT ·narrowF16AVX2(SB), NOSPLIT, $0-56
+TEXT ·NarrowF16(SB), NOSPLIT, $0-56
 	MOVQ n+0(FP), AX
 	MOVQ dst_base+8(FP), CX
 	MOVQ src_base+32(FP), DX
@@ -67,9 +67,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func narrowBF16AVX2(n int, dst []uint16, src []float32)
+// func NarrowBF16(n int, dst []uint16, src []float32)
 // Requires: AVX, AVX2
-TEXT ·narrowBF16AVX2(SB), NOSPLIT, $0-56
+TEXT ·NarrowBF16(SB), NOSPLIT, $0-56
 	MOVQ     n+0(FP), AX
 	MOVQ     dst_base+8(FP), CX
 	MOVQ     src_base+32(FP), DX

@@ -2,8 +2,8 @@
 
 package f32
 
-// tilesAVX2 computes rows of tiles of up to 4×24; see kernel.Tiles.
+// AVX2 computes the kernel.Tiles at t, in tiles of up to 4×24.
 // Registers: 12 sums, 3 vectors of B, and A's elements broadcast one by one.
 //
 //go:noescape
-func tilesAVX2(t *byte)
+func AVX2(t *byte)

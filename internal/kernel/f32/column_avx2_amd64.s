@@ -20,9 +20,9 @@ DATA columnAVX2Window<>+56(SB)/4, $0x00000000
 DATA columnAVX2Window<>+60(SB)/4, $0x00000000
 GLOBL columnAVX2Window<>(SB), RODATA|NOPTR, $64
 
-// func columnAVX2(m int, k int, alpha float32, a []float32, aRow int, x []float32, beta float32, c []float32, ldc int)
+// func ColumnAVX2(m int, k int, alpha float32, a []float32, aRow int, x []float32, beta float32, c []float32, ldc int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·columnAVX2(SB), NOSPLIT, $32-120
+TEXT ·ColumnAVX2(SB), NOSPLIT, $32-120
 	MOVQ  m+0(FP), AX
 	MOVQ  c_base+88(FP), CX
 	MOVQ  aRow+48(FP), DX

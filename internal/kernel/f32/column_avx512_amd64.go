@@ -2,8 +2,8 @@
 
 package f32
 
-// columnAVX512 computes a column of C; see kernel.Column.
+// ColumnAVX512 computes a column of C; see kernel.Column.
 // Registers: 2 sums of 4 rows, of 16 elements each.
 //
 //go:noescape
-func columnAVX512(m int, k int, alpha float32, a []float32, aRow int, x []float32, beta float32, c []float32, ldc int)
+func ColumnAVX512(m int, k int, alpha float32, a []float32, aRow int, x []float32, beta float32, c []float32, ldc int)

@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// func columnAVX512(m int, k int, alpha float32, a []float32, aRow int, x []float32, beta float32, c []float32, ldc int)
+// func ColumnAVX512(m int, k int, alpha float32, a []float32, aRow int, x []float32, beta float32, c []float32, ldc int)
 // Requires: AVX, AVX512F, CMOV, FMA3
-TEXT ·columnAVX512(SB), NOSPLIT, $32-120
+TEXT ·ColumnAVX512(SB), NOSPLIT, $32-120
 	MOVQ  m+0(FP), AX
 	MOVQ  c_base+88(FP), DX
 	MOVQ  aRow+48(FP), BX

@@ -2,27 +2,27 @@
 
 package f32
 
-// copyAVX2 copies a block of rows×cols; see kernel.Copy.
+// Copy copies a block of rows×cols; see kernel.Copy. It needs AVX2.
 //
 //go:noescape
-func copyAVX2(rows int, cols int, dst []float32, ldd int, src []float32, lds int)
+func Copy(rows int, cols int, dst []float32, ldd int, src []float32, lds int)
 
-// split24AVX2 copies rows into slivers of 24 columns; see kernel.Split.
+// Split24 copies rows into slivers of 24 columns; see kernel.Split. It needs AVX2.
 //
 //go:noescape
-func split24AVX2(rows int, slivers int, dst []float32, next int, src []float32, lds int)
+func Split24(rows int, slivers int, dst []float32, next int, src []float32, lds int)
 
-// split48AVX2 copies rows into slivers of 48 columns; see kernel.Split.
+// Split48 copies rows into slivers of 48 columns; see kernel.Split. It needs AVX2.
 //
 //go:noescape
-func split48AVX2(rows int, slivers int, dst []float32, next int, src []float32, lds int)
+func Split48(rows int, slivers int, dst []float32, next int, src []float32, lds int)
 
-// transposeAVX2 copies up to four rows into columns; see kernel.Transpose.
+// Transpose copies up to four rows into columns of at least four elements; see kernel.Transpose. It needs AVX2.
 //
 //go:noescape
-func transposeAVX2(rows int, cols int, dst []float32, ldd int, src []float32, lds int)
+func Transpose(rows int, cols int, dst []float32, ldd int, src []float32, lds int)
 
-// addAVX2 adds a multiple of a block to another; see kernel.Add.
+// Add adds a multiple of a block to another; see kernel.Add. It needs AVX2.
 //
 //go:noescape
-func addAVX2(rows int, cols int, dst []float32, ldd int, x []float32, ldx int, alpha float32, y []float32, ldy int)
+func Add(rows int, cols int, dst []float32, ldd int, x []float32, ldx int, alpha float32, y []float32, ldy int)

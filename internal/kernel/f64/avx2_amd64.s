@@ -12,9 +12,9 @@ DATA window<>+48(SB)/8, $0x0000000000000000
 DATA window<>+56(SB)/8, $0x0000000000000000
 GLOBL window<>(SB), RODATA|NOPTR, $64
 
-// func tilesAVX2(t *byte)
+// func AVX2(t *byte)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tilesAVX2(SB), NOSPLIT, $104-8
+TEXT ·AVX2(SB), NOSPLIT, $104-8
 	MOVQ t+0(FP), BP
 	MOVQ (BP), R13
 	MOVQ R13, (SP)

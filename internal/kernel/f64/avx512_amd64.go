@@ -2,8 +2,8 @@
 
 package f64
 
-// tilesAVX512 computes rows of tiles of up to 8×24; see kernel.Tiles.
+// AVX512 computes the kernel.Tiles at t, in tiles of up to 8×24.
 // Registers: 24 sums, 3 vectors of B, and A's elements broadcast one by one.
 //
 //go:noescape
-func tilesAVX512(t *byte)
+func AVX512(t *byte)

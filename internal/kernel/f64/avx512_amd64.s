@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// func tilesAVX512(t *byte)
+// func AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2, CMOV, MMX+
-TEXT ·tilesAVX512(SB), NOSPLIT, $96-8
+TEXT ·AVX512(SB), NOSPLIT, $96-8
 	MOVQ t+0(FP), BP
 	MOVQ (BP), R13
 	MOVQ R13, (SP)

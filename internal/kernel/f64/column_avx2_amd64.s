@@ -12,9 +12,9 @@ DATA columnAVX2Window<>+48(SB)/8, $0x0000000000000000
 DATA columnAVX2Window<>+56(SB)/8, $0x0000000000000000
 GLOBL columnAVX2Window<>(SB), RODATA|NOPTR, $64
 
-// func columnAVX2(m int, k int, alpha float64, a []float64, aRow int, x []float64, beta float64, c []float64, ldc int)
+// func ColumnAVX2(m int, k int, alpha float64, a []float64, aRow int, x []float64, beta float64, c []float64, ldc int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·columnAVX2(SB), NOSPLIT, $32-120
+TEXT ·ColumnAVX2(SB), NOSPLIT, $32-120
 	MOVQ  m+0(FP), AX
 	MOVQ  c_base+88(FP), CX
 	MOVQ  aRow+48(FP), DX

@@ -2,8 +2,8 @@
 
 package f64
 
-// columnAVX512 computes a column of C; see kernel.Column.
+// ColumnAVX512 computes a column of C; see kernel.Column.
 // Registers: 2 sums of 4 rows, of 8 elements each.
 //
 //go:noescape
-func columnAVX512(m int, k int, alpha float64, a []float64, aRow int, x []float64, beta float64, c []float64, ldc int)
+func ColumnAVX512(m int, k int, alpha float64, a []float64, aRow int, x []float64, beta float64, c []float64, ldc int)

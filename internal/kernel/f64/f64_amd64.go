@@ -1,7 +1,5 @@
 package f64
 
-import "unsafe"
-
 //go:generate go run -C ../_asm ./tiles -type f64 -isa avx512 -pkg f64 -out ../f64/avx512_amd64.s -stubs ../f64/avx512_amd64.go
 //go:generate go run -C ../_asm ./tiles -type f64 -isa avx2 -pkg f64 -out ../f64/avx2_amd64.s -stubs ../f64/avx2_amd64.go
 //go:generate go run -C ../_asm ./small -type f64 -isa avx512
@@ -9,14 +7,6 @@ import "unsafe"
 //go:generate go run -C ../_asm ./column -type f64 -isa avx512 -pkg f64 -out ../f64/column_avx512_amd64.s -stubs ../f64/column_avx512_amd64.go
 //go:generate go run -C ../_asm ./column -type f64 -isa avx2 -pkg f64 -out ../f64/column_avx2_amd64.s -stubs ../f64/column_avx2_amd64.go
 //go:generate go run -C ../_asm ./pack -type f64 -pkg f64 -out ../f64/pack_amd64.s -stubs ../f64/pack_amd64.go
-
-// AVX512 computes the kernel.Tiles that t points to, in tiles of up to 8 rows and
-// three vectors of 64 bytes.
-func AVX512(t unsafe.Pointer) { tilesAVX512((*byte)(t)) }
-
-// AVX2 computes the kernel.Tiles that t points to, in tiles of up to 4 rows and three
-// vectors of 32 bytes, with fused multiply-adds.
-func AVX2(t unsafe.Pointer) { tilesAVX2((*byte)(t)) }
 
 // SmallAVX512 computes C ← α·A·B + β·C for small matrices; see kernel.Small. Sums of up to 8 rows of 3 vectors stay in
 // registers; a row of B is loaded, and A's elements are broadcast one by one.
@@ -30,39 +20,3 @@ func SmallAVX512(m, n, k int, a *float64, aRow, aCol int, b *float64, bRow int, 
 //go:noescape
 func SmallAVX2(m, n, k int, a *float64, aRow, aCol int, b *float64, bRow int, c *float64, ldc int,
 	alpha, beta float64)
-
-// ColumnAVX512 computes a column of C; see kernel.Column.
-func ColumnAVX512(m, k int, alpha float64, a []float64, aRow int, x []float64, beta float64, c []float64, ldc int) {
-	columnAVX512(m, k, alpha, a, aRow, x, beta, c, ldc)
-}
-
-// ColumnAVX2 computes a column of C with fused multiply-adds; see kernel.Column.
-func ColumnAVX2(m, k int, alpha float64, a []float64, aRow int, x []float64, beta float64, c []float64, ldc int) {
-	columnAVX2(m, k, alpha, a, aRow, x, beta, c, ldc)
-}
-
-// Copy copies rows; see kernel.Copy. It needs AVX2.
-func Copy(rows, cols int, dst []float64, ldd int, src []float64, lds int) {
-	copyAVX2(rows, cols, dst, ldd, src, lds)
-}
-
-// Split12 copies rows into slivers of 12 columns; see kernel.Split. It needs AVX2.
-func Split12(rows, slivers int, dst []float64, next int, src []float64, lds int) {
-	split12AVX2(rows, slivers, dst, next, src, lds)
-}
-
-// Split24 copies rows into slivers of 24 columns; see kernel.Split. It needs AVX2.
-func Split24(rows, slivers int, dst []float64, next int, src []float64, lds int) {
-	split24AVX2(rows, slivers, dst, next, src, lds)
-}
-
-// Transpose copies up to four rows into columns of at least four elements; see
-// kernel.Transpose. It needs AVX2.
-func Transpose(rows, cols int, dst []float64, ldd int, src []float64, lds int) {
-	transposeAVX2(rows, cols, dst, ldd, src, lds)
-}
-
-// Add adds a multiple of a block to another; see kernel.Add. It needs AVX2.
-func Add(rows, cols int, dst []float64, ldd int, x []float64, ldx int, alpha float64, y []float64, ldy int) {
-	addAVX2(rows, cols, dst, ldd, x, ldx, alpha, y, ldy)
-}

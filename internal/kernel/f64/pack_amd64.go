@@ -2,27 +2,27 @@
 
 package f64
 
-// copyAVX2 copies a block of rows×cols; see kernel.Copy.
+// Copy copies a block of rows×cols; see kernel.Copy. It needs AVX2.
 //
 //go:noescape
-func copyAVX2(rows int, cols int, dst []float64, ldd int, src []float64, lds int)
+func Copy(rows int, cols int, dst []float64, ldd int, src []float64, lds int)
 
-// split12AVX2 copies rows into slivers of 12 columns; see kernel.Split.
+// Split12 copies rows into slivers of 12 columns; see kernel.Split. It needs AVX2.
 //
 //go:noescape
-func split12AVX2(rows int, slivers int, dst []float64, next int, src []float64, lds int)
+func Split12(rows int, slivers int, dst []float64, next int, src []float64, lds int)
 
-// split24AVX2 copies rows into slivers of 24 columns; see kernel.Split.
+// Split24 copies rows into slivers of 24 columns; see kernel.Split. It needs AVX2.
 //
 //go:noescape
-func split24AVX2(rows int, slivers int, dst []float64, next int, src []float64, lds int)
+func Split24(rows int, slivers int, dst []float64, next int, src []float64, lds int)
 
-// transposeAVX2 copies up to four rows into columns; see kernel.Transpose.
+// Transpose copies up to four rows into columns of at least four elements; see kernel.Transpose. It needs AVX2.
 //
 //go:noescape
-func transposeAVX2(rows int, cols int, dst []float64, ldd int, src []float64, lds int)
+func Transpose(rows int, cols int, dst []float64, ldd int, src []float64, lds int)
 
-// addAVX2 adds a multiple of a block to another; see kernel.Add.
+// Add adds a multiple of a block to another; see kernel.Add. It needs AVX2.
 //
 //go:noescape
-func addAVX2(rows int, cols int, dst []float64, ldd int, x []float64, ldx int, alpha float64, y []float64, ldy int)
+func Add(rows int, cols int, dst []float64, ldd int, x []float64, ldx int, alpha float64, y []float64, ldy int)

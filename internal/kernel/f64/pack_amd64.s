@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// func copyAVX2(rows int, cols int, dst []float64, ldd int, src []float64, lds int)
+// func Copy(rows int, cols int, dst []float64, ldd int, src []float64, lds int)
 // Requires: AVX
-TEXT ·copyAVX2(SB), NOSPLIT, $0-80
+TEXT ·Copy(SB), NOSPLIT, $0-80
 	MOVQ  rows+0(FP), AX
 	MOVQ  cols+8(FP), CX
 	MOVQ  dst_base+16(FP), DX
@@ -55,9 +55,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func split12AVX2(rows int, slivers int, dst []float64, next int, src []float64, lds int)
+// func Split12(rows int, slivers int, dst []float64, next int, src []float64, lds int)
 // Requires: AVX, MMX+
-TEXT ·split12AVX2(SB), NOSPLIT, $0-80
+TEXT ·Split12(SB), NOSPLIT, $0-80
 	MOVQ rows+0(FP), AX
 	MOVQ slivers+8(FP), CX
 	MOVQ dst_base+16(FP), DX
@@ -96,9 +96,9 @@ sliver:
 	VZEROUPPER
 	RET
 
-// func split24AVX2(rows int, slivers int, dst []float64, next int, src []float64, lds int)
+// func Split24(rows int, slivers int, dst []float64, next int, src []float64, lds int)
 // Requires: AVX, MMX+
-TEXT ·split24AVX2(SB), NOSPLIT, $0-80
+TEXT ·Split24(SB), NOSPLIT, $0-80
 	MOVQ rows+0(FP), AX
 	MOVQ slivers+8(FP), CX
 	MOVQ dst_base+16(FP), DX
@@ -144,9 +144,9 @@ sliver:
 	VZEROUPPER
 	RET
 
-// func transposeAVX2(rows int, cols int, dst []float64, ldd int, src []float64, lds int)
+// func Transpose(rows int, cols int, dst []float64, ldd int, src []float64, lds int)
 // Requires: AVX, CMOV
-TEXT ·transposeAVX2(SB), NOSPLIT, $0-80
+TEXT ·Transpose(SB), NOSPLIT, $0-80
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ dst_base+16(FP), DX
@@ -225,9 +225,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func addAVX2(rows int, cols int, dst []float64, ldd int, x []float64, ldx int, alpha float64, y []float64, ldy int)
+// func Add(rows int, cols int, dst []float64, ldd int, x []float64, ldx int, alpha float64, y []float64, ldy int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·addAVX2(SB), NOSPLIT, $0-120
+TEXT ·Add(SB), NOSPLIT, $0-120
 	MOVQ         rows+0(FP), AX
 	MOVQ         cols+8(FP), CX
 	MOVQ         dst_base+16(FP), DX

@@ -2,7 +2,8 @@
 
 package gf
 
-// mulAVX2 computes a sliver by look-ups of 32 nibbles; see kernel.Field.
+// AVX2 computes a sliver of up to 4 rows by look-ups of 32 nibbles; see kernel.Field.
+// A is packed with Nibbles.
 //
 //go:noescape
-func mulAVX2(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+func AVX2(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)

@@ -8,9 +8,9 @@ DATA nibbles<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA nibbles<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL nibbles<>(SB), RODATA|NOPTR, $32
 
-// func mulAVX2(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+// func AVX2(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
 // Requires: AVX, AVX2, MMX+
-TEXT ·mulAVX2(SB), NOSPLIT, $0-113
+TEXT ·AVX2(SB), NOSPLIT, $0-113
 	MOVQ    rows+0(FP), AX
 	MOVQ    k+8(FP), R13
 	MOVQ    n+16(FP), R12

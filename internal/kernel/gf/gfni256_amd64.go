@@ -2,7 +2,8 @@
 
 package gf
 
-// mulGFNI256 computes a sliver by affine transformations of 32 bytes; see kernel.Field.
+// GFNI256 computes a sliver of up to 6 rows by affine transformations of 32 bytes; see kernel.Field.
+// A is packed with Matrices.
 //
 //go:noescape
-func mulGFNI256(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+func GFNI256(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)

@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// func mulGFNI256(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+// func GFNI256(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
 // Requires: AVX, AVX2, GFNI, MMX+
-TEXT ·mulGFNI256(SB), NOSPLIT, $0-113
+TEXT ·GFNI256(SB), NOSPLIT, $0-113
 	MOVQ         rows+0(FP), AX
 	MOVQ         k+8(FP), R13
 	MOVQ         n+16(FP), R12

@@ -2,7 +2,8 @@
 
 package gf
 
-// mulGFNI512 computes a sliver by affine transformations of 64 bytes; see kernel.Field.
+// GFNI512 computes a sliver of up to 24 rows by affine transformations of 64 bytes; see kernel.Field.
+// A is packed with Matrices.
 //
 //go:noescape
-func mulGFNI512(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+func GFNI512(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)

@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// func mulGFNI512(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+// func GFNI512(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
 // Requires: AVX, AVX512F, GFNI, MMX+
-TEXT ·mulGFNI512(SB), NOSPLIT, $8-113
+TEXT ·GFNI512(SB), NOSPLIT, $8-113
 	MOVQ         rows+0(FP), AX
 	MOVQ         k+8(FP), R13
 	MOVQ         n+16(FP), R12

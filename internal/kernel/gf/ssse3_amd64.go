@@ -2,7 +2,8 @@
 
 package gf
 
-// mulSSSE3 computes a sliver by look-ups of 16 nibbles; see kernel.Field.
+// SSSE3 computes a sliver of up to 4 rows by look-ups of 16 nibbles; see kernel.Field.
+// A is packed with Nibbles.
 //
 //go:noescape
-func mulSSSE3(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+func SSSE3(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)

@@ -8,9 +8,9 @@ DATA nibbles<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA nibbles<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL nibbles<>(SB), RODATA|NOPTR, $32
 
-// func mulSSSE3(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+// func SSSE3(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
 // Requires: MMX+, SSE2, SSSE3
-TEXT ·mulSSSE3(SB), NOSPLIT, $0-113
+TEXT ·SSSE3(SB), NOSPLIT, $0-113
 	MOVQ  rows+0(FP), AX
 	MOVQ  k+8(FP), R13
 	MOVQ  n+16(FP), R12

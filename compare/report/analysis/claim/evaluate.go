@@ -34,8 +34,8 @@ type Claim struct {
 	// else Times has its ends.
 	Range string
 	Times []float64
-	// At says which cases count: largest, the cases at the largest size; or by the number of workers the least or the most
-	// of each series, or fastest, the most of the fastest series of a problem. Empty: all.
+	// At says which cases count: largest, the cases at the largest size; or by the number of workers the least or the
+	// most of each series, or fastest, the most of the fastest series of a problem. Empty: all.
 	At string
 	// Command makes the rows that are missing. {variants} stands for the variants of the settings, {textbook} for the
 	// textbook loops.
@@ -46,7 +46,7 @@ type Claim struct {
 type Rows struct {
 	Family      string
 	Experiments []record.Experiment // none: all
-	Type        string              // on a GPU: only products without α and β count, of square matrices or else of Shapes
+	Type        string              // on a GPU: only C = A·B counts, of square matrices or else of Shapes
 	Shapes      []string            // those that the text has; none: all
 	Size        int                 // the least n, of products with n³ terms
 	From, To    int                 // workers of the faster row; To 0: no limit
@@ -215,8 +215,8 @@ func (c *Claim) pairs(rows []record.Record) []Case {
 		for _, fast := range rows {
 			n := workers(fast)
 			if !c.Fast.applies(fast) || n < c.Rows.From || c.Rows.To > 0 && n > c.Rows.To ||
-				slow.Experiment != fast.Experiment || problem(slow) != problem(fast) || !analysis.Agree(slow, fast, but...) ||
-				!analysis.Interleaved(slow, fast) {
+				slow.Experiment != fast.Experiment || problem(slow) != problem(fast) ||
+				!analysis.Agree(slow, fast, but...) || !analysis.Interleaved(slow, fast) {
 				continue
 			}
 			x := Case{Slow: slow, Fast: fast, Comparison: analysis.Contrast(slow, fast)}
@@ -238,7 +238,8 @@ func (c *Claim) chosen(all []Case) []Case {
 		if some := analysis.Pick(all, func(x Case) bool { return x.Outcome != TooFew }); len(some) > 0 {
 			all = some
 		}
-		return best(all, func(Case) string { return "" }, func(x, y Case) int { return y.Fast.Shape.Compare(x.Fast.Shape) })
+		return best(all, func(Case) string { return "" },
+			func(x, y Case) int { return y.Fast.Shape.Compare(x.Fast.Shape) })
 	case "least":
 		return best(all, series, fewer)
 	case "most":
@@ -262,10 +263,12 @@ func best(all []Case, key func(Case) string, order func(x, y Case) int) []Case {
 // most. They are the same only if all pairs are.
 func (c *Claim) groups(rows []record.Record) []Case {
 	rows = slices.DeleteFunc(rows, func(r record.Record) bool {
-		return !c.Of.applies(r) || analysis.Starves(r) || len(c.Values) > 0 && !slices.Contains(c.Values, r.Params[c.Vary])
+		return !c.Of.applies(r) || analysis.Starves(r) ||
+			len(c.Values) > 0 && !slices.Contains(c.Values, r.Params[c.Vary])
 	})
 	var out []Case
-	for _, g := range analysis.ComparedVariations(rows, c.Vary) {
+	for _, v := range analysis.Variations(rows, c.Vary) {
+		g := analysis.CompareAll(v.Rows)
 		if g.Turn == "" {
 			continue
 		}

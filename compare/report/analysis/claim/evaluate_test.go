@@ -110,8 +110,9 @@ func TestClaimsFlip(t *testing.T) {
 			t.Errorf("%s, without rows: %v", c.ID, j.Verdict())
 		}
 		command := Commands(view(), "gemm", c)[0]
-		if f := c.Rows.Family; strings.Contains(command, "{") || !strings.HasPrefix(command, "gemm compare --profile") &&
-			!(strings.HasPrefix(command, "gemm "+f+" --") && strings.Contains(command, f+"/")) {
+		if f := c.Rows.Family; strings.Contains(command, "{") ||
+			!strings.HasPrefix(command, "gemm compare --profile") &&
+				!(strings.HasPrefix(command, "gemm "+f+" --") && strings.Contains(command, f+"/")) {
 			t.Errorf("%s: the command is %q", c.ID, command)
 		}
 	}

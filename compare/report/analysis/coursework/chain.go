@@ -28,10 +28,7 @@ func (c Chain) Variant() record.Record {
 }
 
 // stepsOf returns the steps of the iterated product of a row; 0: it is one product.
-func stepsOf(r record.Record) int {
-	steps, _ := r.Params["chain"].(int)
-	return steps
-}
+func stepsOf(r record.Record) int { return analysis.Value[int](r.Params, "chain") }
 
 // step returns the row of a chain as if it were of one of its steps.
 func step(r record.Record, steps int) record.Record {

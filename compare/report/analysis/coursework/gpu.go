@@ -50,7 +50,8 @@ type Setting struct {
 // With returns the record of a setting.
 func (s Setting) With(l Launch) record.Record { return s.all[l] }
 
-// SettingsOf returns the settings of a type on a GPU that compute in its arithmetic, and whether there are any.
+// SettingsOf returns the settings of a type on a GPU that compute in its arithmetic, and whether there are any: of the
+// libraries, and of our kernels up to the last with several.
 func SettingsOf(v *analysis.View, typ string) (Settings, bool) {
 	var t Settings
 	all := analysis.Pick(v.Entries(typ), func(e analysis.Entry) bool { return analysis.Exact(e.Record) })
@@ -74,6 +75,14 @@ func SettingsOf(v *analysis.View, typ string) (Settings, bool) {
 		first := append(t.Rows, s)[0]
 		s.Over = analysis.Known(first.Record, first.Median) / analysis.Known(s.Record, s.Median)
 		t.Rows = append(t.Rows, s)
+	}
+	last := len(t.Rows) // later kernels are in the table of the ladder
+	for last > 0 && len(t.Rows[last-1].all) == 1 {
+		last--
+	}
+	if last > 0 {
+		libraries := analysis.Pick(t.Rows[last:], func(s Setting) bool { return !analysis.Ours(s.Record) })
+		t.Rows = append(t.Rows[:last:last], libraries...)
 	}
 	slices.SortFunc(t.Several, func(x, y Launch) int {
 		return cmp.Or(cmp.Compare(x.Threads, y.Threads), cmp.Compare(x.Slice, y.Slice))

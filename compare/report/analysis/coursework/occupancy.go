@@ -25,7 +25,7 @@ func Occupancies(v *analysis.View, over string) []Occupied {
 		if m.Name != analysis.OccupancySweep || m.Params["over"] != over || len(m.Samples) != 1 {
 			continue
 		}
-		number := func(name string) int { n, _ := m.Params[name].(int); return n }
+		number := func(name string) int { return analysis.Value[int](m.Params, name) }
 		o := Occupied{number("threads"), number("regs"), number("smem"), m.Samples[0]}
 		if !slices.Contains(out, o) {
 			out = append(out, o)

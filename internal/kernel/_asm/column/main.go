@@ -5,7 +5,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -25,10 +24,7 @@ type generator struct {
 }
 
 func main() {
-	typ := flag.String("type", "f64", "element type: f32 or f64")
-	isa := flag.String("isa", "avx512", "instruction set: avx512 or avx2")
-	flag.Parse()
-	g := &generator{simd.New(*typ, *isa), ZMM, VMOVSD, VFMADD231SD, VHADDPD}
+	g := &generator{simd.Requested(), ZMM, VMOVSD, VFMADD231SD, VHADDPD}
 	if g.Size == 4 {
 		g.moveOne, g.fmaOne, g.horizontal = VMOVSS, VFMADD231SS, VHADDPS
 	}
@@ -43,9 +39,9 @@ func main() {
 const together, sums = 4, 2
 
 func (g *generator) generate() {
-	name, typ, lanes := "column"+g.ISA, fmt.Sprintf("float%d", 8*g.Size), g.Lanes()
-	window := name + "Window"
-	if g.ISA == "AVX2" {
+	name, typ, lanes := "Column"+g.ISA, fmt.Sprintf("float%d", 8*g.Size), g.Lanes()
+	window := "column" + g.ISA + "Window"
+	if g.Narrow {
 		g.Window(window)
 	}
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(m, k int, alpha %[1]s, a []%[1]s, aRow int, x []%[1]s, beta %[1]s, c []%[1]s, ldc int)", typ))
@@ -65,18 +61,7 @@ func (g *generator) generate() {
 	JLE(LabelRef("done"))
 
 	Label("rows")
-	Comment("A row that there is not is the one before it.")
-	var row [together]reg.GPVirtual
-	row[0] = GP64()
-	MOVQ(top, row[0])
-	for i := 1; i < together; i++ {
-		row[i] = GP64()
-		next := GP64()
-		MOVQ(row[i-1], row[i])
-		LEAQ(Mem{Base: row[i-1], Index: aRow, Scale: 1}, next)
-		CMPQ(rows, U8(i))
-		CMOVQGT(next, row[i])
-	}
+	row := simd.Rows(top, aRow, rows)
 	LEAQ(Mem{Base: top, Index: aRow, Scale: together}, top)
 	x, k, at := Load(Param("x").Base(), GP64()), Load(Param("k"), GP64()), GP64()
 	XORQ(at, at)
@@ -84,11 +69,7 @@ func (g *generator) generate() {
 	for s := range sum {
 		for i := range sum[s] {
 			sum[s][i] = g.vector()
-			if g.ISA == "AVX512" {
-				VPXORD(sum[s][i], sum[s][i], sum[s][i])
-			} else {
-				VXORPS(sum[s][i], sum[s][i], sum[s][i])
-			}
+			g.Zero(sum[s][i])
 		}
 	}
 	SUBQ(U8(sums*lanes), k)
@@ -124,7 +105,7 @@ func (g *generator) generate() {
 	for i := range half {
 		g.Add(sum[1][i], sum[0][i], sum[0][i])
 		half[i] = sum[0][i].AsY().(reg.VecVirtual)
-		if g.ISA == "AVX512" {
+		if !g.Narrow {
 			high := YMM()
 			VEXTRACTF64X4(U8(1), sum[0][i], high)
 			g.Add(high, half[i], half[i])
@@ -161,39 +142,26 @@ func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row
 	sum [together]reg.VecVirtual) {
 	from := g.vector()
 	address := func(base reg.Register) Mem { return Mem{Base: base, Index: at, Scale: 1} }
-	var load func(from Mem, to reg.VecVirtual)
-	if g.ISA == "AVX512" {
-		mask, one := K(), GP64()
+	var mask Op = reg.K1
+	if g.Narrow {
+		vector, base, unset := g.vector(), GP64(), GP64()
+		mask = vector
+		MOVQ(U32(g.Lanes()), unset)
+		SUBQ(k, unset)
+		LEAQ(NewDataAddr(Symbol{Name: window, Static: true}, 0), base)
+		VMOVDQU(Mem{Base: base, Index: unset, Scale: uint8(g.Size)}, vector)
+	} else {
+		one := GP64()
 		MOVQ(k, reg.RCX)
 		MOVQ(U32(1), one)
 		SHLQ(reg.CL, one)
 		DECQ(one)
-		KMOVW(one.As32(), mask)
-		load = func(from Mem, to reg.VecVirtual) {
-			if g.Size == 8 {
-				VMOVUPD_Z(from, mask, to)
-			} else {
-				VMOVUPS_Z(from, mask, to)
-			}
-		}
-	} else {
-		mask, base, unset := g.vector(), GP64(), GP64()
-		MOVQ(U32(g.Lanes()), unset)
-		SUBQ(k, unset)
-		LEAQ(NewDataAddr(Symbol{Name: window, Static: true}, 0), base)
-		VMOVDQU(Mem{Base: base, Index: unset, Scale: uint8(g.Size)}, mask)
-		load = func(from Mem, to reg.VecVirtual) {
-			if g.Size == 8 {
-				VMASKMOVPD(from, mask, to)
-			} else {
-				VMASKMOVPS(from, mask, to)
-			}
-		}
+		KMOVW(one.As32(), reg.K1)
 	}
-	load(address(x), from)
+	g.LoadPart(address(x), mask, from)
 	for i := range row {
 		a := g.vector()
-		load(address(row[i]), a)
+		g.LoadPart(address(row[i]), mask, a)
 		g.FMA(a, from, sum[i])
 	}
 }
@@ -202,13 +170,7 @@ func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row
 // comparison of the remaining rows with 0.
 func (g *generator) write(rows, c, ldc reg.Register, spill Mem) {
 	bits := GP64()
-	if g.Size == 8 {
-		MOVQ(simd.Address("beta"), bits)
-		SHLQ(U8(1), bits)
-	} else {
-		MOVL(simd.Address("beta"), bits.As32())
-		SHLL(U8(1), bits.As32())
-	}
+	g.BitsOf(simd.Address("beta"), bits)
 	JEQ(LabelRef("fresh"))
 	beta := XMM()
 	g.moveOne(simd.Address("beta"), beta)

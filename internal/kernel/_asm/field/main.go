@@ -156,10 +156,10 @@ func main() {
 		name string
 		doc  string
 	}{
-		"gfni512": {gfni512, "mulGFNI512", "affine transformations of 64 bytes"},
-		"gfni256": {gfni256, "mulGFNI256", "affine transformations of 32 bytes"},
-		"avx2":    {avx2, "mulAVX2", "look-ups of 32 nibbles"},
-		"ssse3":   {ssse3, "mulSSSE3", "look-ups of 16 nibbles"},
+		"gfni512": {gfni512, "GFNI512", "affine transformations of 64 bytes"},
+		"gfni256": {gfni256, "GFNI256", "affine transformations of 32 bytes"},
+		"avx2":    {avx2, "AVX2", "look-ups of 32 nibbles"},
+		"ssse3":   {ssse3, "SSSE3", "look-ups of 16 nibbles"},
 	}
 	set, ok := sets[*isa]
 	if !ok {
@@ -386,7 +386,9 @@ func ssse3() *generator {
 // function generates the function called name.
 func (g *generator) function(name, doc, isa string) {
 	TEXT(name, NOSPLIT, "func(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)")
-	Doc(fmt.Sprintf("%s computes a sliver by %s; see kernel.Field.", name, doc))
+	packed := map[int]string{8: "Matrices", 32: "Nibbles"}[g.packed]
+	Doc(fmt.Sprintf("%s computes a sliver of up to %d rows by %s; see kernel.Field.", name, g.rows, doc),
+		"A is packed with "+packed+".")
 	Pragma("noescape")
 	Load(Param("rows"), rows)
 	Load(Param("k"), depth)

@@ -44,8 +44,8 @@ func scalar(size int, from, to Mem, through reg.GPVirtual) {
 
 // duplicate generates the copy of a block in the same order.
 func duplicate(s simd.Set, typ string) {
-	TEXT("copyAVX2", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, src []%[1]s, lds int)", typ))
-	Doc("copyAVX2 copies a block of rows×cols; see kernel.Copy.")
+	TEXT("Copy", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, src []%[1]s, lds int)", typ))
+	Doc("Copy copies a block of rows×cols; see kernel.Copy. It needs AVX2.")
 	Pragma("noescape")
 	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
 	dst, src := Load(Param("dst").Base(), GP64()), Load(Param("src").Base(), GP64())
@@ -95,9 +95,10 @@ func duplicate(s simd.Set, typ string) {
 // over all slivers, before the next: neighbouring slivers share cache lines. If rows compete for cache
 // sets, these lines would be evicted before the second sliver is copied.
 func split(s simd.Set, typ string, vectors int) {
-	name := fmt.Sprintf("split%dAVX2", vectors*s.Lanes())
+	name := fmt.Sprintf("Split%d", vectors*s.Lanes())
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(rows, slivers int, dst []%[1]s, next int, src []%[1]s, lds int)", typ))
-	Doc(fmt.Sprintf("%s copies rows into slivers of %d columns; see kernel.Split.", name, vectors*s.Lanes()))
+	Doc(fmt.Sprintf("%s copies rows into slivers of %d columns; see kernel.Split. It needs AVX2.", name,
+		vectors*s.Lanes()))
 	Pragma("noescape")
 	rows, slivers := Load(Param("rows"), GP64()), Load(Param("slivers"), GP64())
 	dst, src := Load(Param("dst").Base(), GP64()), Load(Param("src").Base(), GP64())
@@ -139,25 +140,15 @@ func split(s simd.Set, typ string, vectors int) {
 
 // transpose generates the copy of four rows into columns.
 func transpose(s simd.Set, typ string) {
-	TEXT("transposeAVX2", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, src []%[1]s, lds int)", typ))
-	Doc("transposeAVX2 copies up to four rows into columns; see kernel.Transpose.")
+	TEXT("Transpose", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, src []%[1]s, lds int)", typ))
+	Doc("Transpose copies up to four rows into columns of at least four elements; see kernel.Transpose. It needs AVX2.")
 	Pragma("noescape")
 	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
 	dst := Load(Param("dst").Base(), GP64())
 	ldd, lds := Load(Param("ldd"), GP64()), Load(Param("lds"), GP64())
 	SHLQ(s.Shift(), ldd)
 	SHLQ(s.Shift(), lds)
-	var row [4]reg.GPVirtual
-	row[0] = Load(Param("src").Base(), GP64()).(reg.GPVirtual)
-	Comment("A row that there is not is the one before it.")
-	for i := 1; i < 4; i++ {
-		row[i] = GP64()
-		next := GP64()
-		MOVQ(row[i-1], row[i])
-		LEAQ(Mem{Base: row[i-1], Index: lds, Scale: 1}, next)
-		CMPQ(rows, U8(i))
-		CMOVQGT(next, row[i])
-	}
+	row := simd.Rows(Load(Param("src").Base(), GP64()), lds, rows)
 	lanes := s.Lanes()
 	SUBQ(U8(lanes), cols)
 	JLT(LabelRef("rest"))
@@ -219,8 +210,9 @@ func transpose(s simd.Set, typ string) {
 
 // add generates the sum of one block and a multiple of another.
 func add(s simd.Set, typ string) {
-	TEXT("addAVX2", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, x []%[1]s, ldx int, alpha %[1]s, y []%[1]s, ldy int)", typ))
-	Doc("addAVX2 adds a multiple of a block to another; see kernel.Add.")
+	TEXT("Add", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, x []%[1]s, ldx int, "+
+		"alpha %[1]s, y []%[1]s, ldy int)", typ))
+	Doc("Add adds a multiple of a block to another; see kernel.Add. It needs AVX2.")
 	Pragma("noescape")
 	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
 	dst, x, y := Load(Param("dst").Base(), GP64()), Load(Param("x").Base(), GP64()), Load(Param("y").Base(), GP64())

@@ -2,6 +2,8 @@
 package simd
 
 import (
+	"flag"
+	"fmt"
 	"log"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -38,6 +40,14 @@ func New(typ, isa string) (s Set) {
 		log.Fatalf("-isa %s: avx512 or avx2", isa)
 	}
 	return s
+}
+
+// Requested returns the set of the flags -type and -isa.
+func Requested() Set {
+	typ := flag.String("type", "f64", "element type: f32 or f64")
+	isa := flag.String("isa", "avx512", "instruction set: avx512 or avx2")
+	flag.Parse()
+	return New(*typ, *isa)
 }
 
 // The vector registers; Y and X are halves and quarters of Z.
@@ -95,13 +105,104 @@ func (s *Set) Window(name string) {
 	}
 }
 
+// Widths generates code for blocks of at most the given vectors of columns, and the jump to it. If the columns end
+// within the last of v vectors, mask computes its mask first; with AVX2, blocks whose last vector is whole have code
+// of their own.
+func (s *Set) Widths(columns Op, vectors int, mask func(v int), block func(label string, v int, masked bool)) {
+	part, whole := func(v int) string { return fmt.Sprintf("part%d", v) },
+		func(v int) string { return fmt.Sprintf("whole%d", v) }
+	if !s.Narrow {
+		KXNORW(reg.K1, reg.K1, reg.K1)
+	}
+	for v := 1; v <= vectors; v++ {
+		CMPQ(columns, U8(v*s.Lanes()))
+		JLT(LabelRef(part(v)))
+		if v < vectors {
+			JEQ(LabelRef(whole(v)))
+		}
+	}
+	JMP(LabelRef(whole(vectors)))
+	for v := vectors; v >= 1; v-- {
+		Label(part(v))
+		mask(v)
+		if s.Narrow {
+			block(part(v), v, true)
+		}
+		Label(whole(v))
+		block(whole(v), v, !s.Narrow)
+	}
+}
+
+// Rows returns the addresses of up to four rows, a step apart from first. A row that there is not is the one before it.
+func Rows(first Op, step, rows reg.Register) (row [4]reg.GPVirtual) {
+	Comment("A row that there is not is the one before it.")
+	row[0] = GP64()
+	MOVQ(first, row[0])
+	for i := 1; i < len(row); i++ {
+		row[i] = GP64()
+		next := GP64()
+		MOVQ(row[i-1], row[i])
+		LEAQ(Mem{Base: row[i-1], Index: step, Scale: 1}, next)
+		CMPQ(rows, U8(i))
+		CMOVQGT(next, row[i])
+	}
+	return row
+}
+
+// InColumn returns the address of the element in row i of up to eight rows. top has row 0, low row 4; row3 is three
+// times the distance of rows.
+func InColumn(i int, top, low, row, row3 reg.Register) Mem {
+	at := Mem{Base: top}
+	if i >= 4 {
+		at.Base = low
+	}
+	switch i % 4 {
+	case 1, 2:
+		at.Index, at.Scale = row, uint8(i%4)
+	case 3:
+		at.Index, at.Scale = row3, 1
+	}
+	return at
+}
+
+// generalRegister is a register that is not a vector's.
+type generalRegister interface {
+	Op
+	As32() reg.Register
+}
+
+// BitsOf loads a number without its sign: the zero flag is set if it is 0.
+func (s *Set) BitsOf(at Mem, to generalRegister) {
+	if s.Size == 8 {
+		MOVQ(at, to)
+		SHLQ(U8(1), to)
+	} else {
+		MOVL(at, to.As32())
+		SHLL(U8(1), to.As32())
+	}
+}
+
 // LoadPart loads the elements of a vector that are in the matrix, by the mask in K1 or with AVX2 in a vector.
-func (s *Set) LoadPart(from Mem, mask, to reg.VecPhysical) {
+func (s *Set) LoadPart(from Mem, mask, to Op) {
 	switch {
 	case !s.Narrow && s.Size == 8:
 		VMOVUPD_Z(from, reg.K1, to)
 	case !s.Narrow:
 		VMOVUPS_Z(from, reg.K1, to)
+	case s.Size == 8:
+		VMASKMOVPD(from, mask, to)
+	default:
+		VMASKMOVPS(from, mask, to)
+	}
+}
+
+// StorePart stores the elements of a vector that are in the matrix; see LoadPart.
+func (s *Set) StorePart(from, mask Op, to Mem) {
+	switch {
+	case !s.Narrow && s.Size == 8:
+		VMOVUPD(from, reg.K1, to)
+	case !s.Narrow:
+		VMOVUPS(from, reg.K1, to)
 	case s.Size == 8:
 		VMASKMOVPD(from, mask, to)
 	default:

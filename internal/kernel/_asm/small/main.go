@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -50,16 +51,13 @@ var (
 )
 
 func main() {
-	typ := flag.String("type", "f64", "element type: f32 or f64")
-	isa := flag.String("isa", "avx512", "instruction set: avx512 or avx2")
-	flag.Parse()
-	g := &generator{Set: simd.New(*typ, *isa), mr: 8, vectors: 3}
+	g := &generator{Set: simd.Requested(), mr: 8, vectors: 3}
 	if g.Narrow {
 		g.mr, g.vectors = 6, 2
 		g.Window("smallWindow")
 	}
 	g.function()
-	if err := flag.Set("out", fmt.Sprintf("../%s/small_%s_amd64.s", *typ, *isa)); err != nil {
+	if err := flag.Set("out", fmt.Sprintf("../f%d/small_%s_amd64.s", 8*g.Size, strings.ToLower(g.ISA))); err != nil {
 		log.Fatal(err)
 	}
 	Generate()
@@ -85,38 +83,7 @@ func (g *generator) function() {
 	Label("block")
 	Load(Param("m"), rows)
 	Load(Param("a"), aBase)
-	if !g.Narrow {
-		KXNORW(reg.K1, reg.K1, reg.K1)
-	}
-	for v := 1; v <= g.vectors; v++ {
-		CMPQ(columns, U8(v*g.Lanes()))
-		JLT(LabelRef(fmt.Sprintf("part%d", v)))
-		if v < g.vectors {
-			JEQ(LabelRef(fmt.Sprintf("whole%d", v)))
-		}
-	}
-	JMP(LabelRef(fmt.Sprintf("whole%d", g.vectors)))
-	for v := g.vectors; v >= 1; v-- {
-		Label(fmt.Sprintf("part%d", v))
-		g.mask(v)
-		if g.Narrow {
-			g.slivers(fmt.Sprintf("part%d", v), v, true)
-			JMP(LabelRef("done"))
-		}
-		Label(fmt.Sprintf("whole%d", v))
-		g.slivers(fmt.Sprintf("whole%d", v), v, !g.Narrow)
-		if v == g.vectors {
-			SUBQ(U8(v*g.Lanes()), columns)
-			JLE(LabelRef("done"))
-			ADDQ(U32(v*g.Width), bTop)
-			MOVQ(cTop, cAt)
-			ADDQ(U32(v*g.Width), cAt)
-			MOVQ(cAt, cTop)
-			JMP(LabelRef("block"))
-		} else if v > 1 {
-			JMP(LabelRef("done"))
-		}
-	}
+	g.Widths(columns, g.vectors, g.mask, g.slivers)
 	Label("done")
 	VZEROUPPER()
 	RET()
@@ -138,6 +105,18 @@ func (g *generator) slivers(label string, v int, masked bool) {
 	g.tile(label, v, masked)
 	TESTQ(rows, rows)
 	JNE(LabelRef(label + "sliver"))
+	switch {
+	case masked && g.Narrow || 1 < v && v < g.vectors:
+		JMP(LabelRef("done"))
+	case v == g.vectors:
+		SUBQ(U8(v*g.Lanes()), columns)
+		JLE(LabelRef("done"))
+		ADDQ(U32(v*g.Width), bTop)
+		MOVQ(cTop, cAt)
+		ADDQ(U32(v*g.Width), cAt)
+		MOVQ(cAt, cTop)
+		JMP(LabelRef("block"))
+	}
 }
 
 // mask computes the mask of the last of v vectors, in which the columns end: in K1, or with AVX2 as the
@@ -241,18 +220,7 @@ func (g *generator) steps(label string, x group, v int, masked bool) {
 
 // multiplyAdd adds the products of an element of A with v vectors of B to the sums of row i.
 func (g *generator) multiplyAdd(i, v int, masked bool) {
-	at := Mem{Base: aTop}
-	if i >= 4 {
-		at.Base = aLow
-	}
-	switch i % 4 {
-	case 1:
-		at.Index, at.Scale = aRow, 1
-	case 2:
-		at.Index, at.Scale = aRow, 2
-	case 3:
-		at.Index, at.Scale = aRow3, 1
-	}
+	at := simd.InColumn(i, aTop, aLow, aRow, aRow3)
 	switch {
 	case !g.Narrow && v == 1 && g.Size == 8:
 		VFMADD231PD_BCST(at, g.b(0, v), g.sum(i, 0, v))
@@ -285,12 +253,8 @@ func (g *generator) element(i, v int, masked bool) reg.VecPhysical {
 // store stores the elements of the last vector that are in the matrix. With AVX2 it does so in pieces: a masked
 // store takes 12 cycles on some processors.
 func (g *generator) store(label string, from reg.VecPhysical, to Mem) {
-	switch {
-	case !g.Narrow && g.Size == 8:
-		VMOVUPD(from, reg.K1, to)
-		return
-	case !g.Narrow:
-		VMOVUPS(from, reg.K1, to)
+	if !g.Narrow {
+		g.StorePart(from, nil, to)
 		return
 	}
 	at, x := reg.RAX, from.AsX()
@@ -327,14 +291,7 @@ func (g *generator) write(label string, v int, masked bool) {
 	g.Broadcast(simd.Address("alpha"), alpha)
 	g.Broadcast(simd.Address("beta"), beta)
 	Load(Param("ldc"), ldc)
-	// β is 0 if all its bits except the sign are 0.
-	if g.Size == 8 {
-		MOVQ(simd.Address("beta"), bAt)
-		SHLQ(U8(1), bAt)
-	} else {
-		MOVL(simd.Address("beta"), bAt.As32())
-		SHLL(U8(1), bAt.As32())
-	}
+	g.BitsOf(simd.Address("beta"), bAt)
 	if masked && g.Narrow {
 		MOVQ(rest, reg.RCX)
 	}

@@ -6,7 +6,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -104,10 +103,7 @@ func field(offset int, to reg.GPPhysical) {
 }
 
 func main() {
-	typ := flag.String("type", "f64", "element type: f32 or f64")
-	isa := flag.String("isa", "avx512", "instruction set: avx512 or avx2")
-	flag.Parse()
-	g := &generator{Set: simd.New(*typ, *isa), mr: 8, vectors: 3, unroll: 4, last: 31}
+	g := &generator{Set: simd.Requested(), mr: 8, vectors: 3, unroll: 4, last: 31}
 	if g.Narrow {
 		g.mr, g.last = 4, 15
 		g.Window("window")
@@ -119,10 +115,9 @@ func main() {
 
 // function generates the function.
 func (g *generator) function() {
-	name := "tiles" + g.ISA
-	TEXT(name, NOSPLIT, "func(t *byte)")
+	TEXT(g.ISA, NOSPLIT, "func(t *byte)")
 	Doc(
-		fmt.Sprintf("%s computes rows of tiles of up to %d×%d; see kernel.Tiles.", name, g.mr, g.vectors*g.Lanes()),
+		fmt.Sprintf("%s computes the kernel.Tiles at t, in tiles of up to %d×%d.", g.ISA, g.mr, g.vectors*g.Lanes()),
 		fmt.Sprintf("Registers: %d sums, %d vectors of B, and A's elements broadcast one by one.", g.mr*g.vectors, g.vectors),
 	)
 	Pragma("noescape")
@@ -205,7 +200,8 @@ func (g *generator) function() {
 	}
 	MOVQ(bTop, bAt)
 	field(fieldK, steps)
-	g.widths()
+	MOVQ(columns, scratch)
+	g.Widths(scratch, g.vectors, g.mask, g.tile)
 
 	Label("after")
 	DECQ(slivers)
@@ -249,32 +245,6 @@ func (g *generator) chooseWalk() {
 	LEAQ(Mem{Base: bRow, Index: bRow, Scale: 2}, bRow3)
 	Label("walk")
 	MOVQ(fetch, walking)
-}
-
-// widths generates the tiles of all widths. With AVX2, tiles whose last vector is whole have code of their own:
-// a masked load or store takes several times as long as a plain one.
-func (g *generator) widths() {
-	MOVQ(columns, scratch)
-	if !g.Narrow {
-		KXNORW(reg.K1, reg.K1, reg.K1)
-	}
-	for v := 1; v <= g.vectors; v++ {
-		CMPQ(scratch, U8(v*g.Lanes()))
-		JLT(LabelRef(fmt.Sprintf("part%d", v)))
-		if v < g.vectors {
-			JEQ(LabelRef(fmt.Sprintf("whole%d", v)))
-		}
-	}
-	JMP(LabelRef(fmt.Sprintf("whole%d", g.vectors)))
-	for v := g.vectors; v >= 1; v-- {
-		Label(fmt.Sprintf("part%d", v))
-		g.mask(v)
-		if g.Narrow {
-			g.tile(fmt.Sprintf("part%d", v), v, true)
-		}
-		Label(fmt.Sprintf("whole%d", v))
-		g.tile(fmt.Sprintf("whole%d", v), v, !g.Narrow)
-	}
 }
 
 // mask computes the mask of the last of v vectors, in which the columns end: in K1, or with AVX2 its address.
@@ -454,21 +424,7 @@ func (g *generator) round(w walk) {
 }
 
 // a returns the address of A's element in row i.
-func (g *generator) a(i int) Mem {
-	at := Mem{Base: aTop}
-	if i >= 4 {
-		at.Base = aLow
-	}
-	switch i % 4 {
-	case 1:
-		at.Index, at.Scale = aRow, 1
-	case 2:
-		at.Index, at.Scale = aRow, 2
-	case 3:
-		at.Index, at.Scale = aRow3, 1
-	}
-	return at
-}
+func (g *generator) a(i int) Mem { return simd.InColumn(i, aTop, aLow, aRow, aRow3) }
 
 // advanceA moves to the next column of A.
 func (g *generator) advanceA() {
@@ -524,20 +480,6 @@ func (g *generator) step(label string, v, set int, masked bool) {
 	g.advanceA()
 }
 
-// storePart stores these elements. With AVX2 the mask is in the spare register.
-func (g *generator) storePart(from reg.VecPhysical, to Mem) {
-	switch {
-	case !g.Narrow && g.Size == 8:
-		VMOVUPD(from, reg.K1, to)
-	case !g.Narrow:
-		VMOVUPS(from, reg.K1, to)
-	case g.Size == 8:
-		VMASKMOVPD(from, g.Vector(g.spare), to)
-	default:
-		VMASKMOVPS(from, g.Vector(g.spare), to)
-	}
-}
-
 // write generates C ← α·sums + β·C.
 func (g *generator) write(label string, v int, masked bool) {
 	alpha, beta, old := g.b(0), g.b(1), g.b(2)
@@ -546,14 +488,7 @@ func (g *generator) write(label string, v int, masked bool) {
 	betaAt := Mem{Base: aTop, Disp: fieldAlpha + g.Size}
 	g.Broadcast(betaAt, beta)
 	field(fieldLDC, scratch)
-	// β is 0 if all its bits except the sign are 0.
-	if g.Size == 8 {
-		MOVQ(betaAt, bAt)
-		SHLQ(U8(1), bAt)
-	} else {
-		MOVL(betaAt, bAt.As32())
-		SHLL(U8(1), bAt.As32())
-	}
+	g.BitsOf(betaAt, bAt)
 	MOVQ(cAt, aTop)
 	if masked && g.Narrow {
 		VMOVDQU(Mem{Base: fetch}, g.Vector(g.spare))
@@ -577,7 +512,7 @@ func (g *generator) write(label string, v int, masked bool) {
 		Label(store)
 		for j := range v {
 			if masked && j == v-1 {
-				g.storePart(g.sum(i, j), at(j))
+				g.StorePart(g.sum(i, j), g.Vector(g.spare), at(j))
 			} else {
 				g.Move(g.sum(i, j), at(j))
 			}
