@@ -25,7 +25,6 @@ type place struct {
 type entry struct {
 	What, Shows                        map[string]string
 	At, Files, Drawings, Figures, Rows []string
-	Waits                              []string // rows that docs/full has not measured yet
 	Equations                          []int
 }
 
@@ -54,10 +53,6 @@ func (c coursework) here(e entry, lang string) page.Text {
 	}
 	for _, file := range e.Files {
 		links = append(links, page.Link(path.Base(file), file))
-	}
-	for _, row := range e.Waits {
-		waits := map[string]page.Text{"en": "not measured yet: ", "zh": "尚未测量："}[lang]
-		links = append(links, waits+page.Code(row))
 	}
 	return page.Join(links, "<br>")
 }

@@ -191,7 +191,7 @@ func (m Case) Peer(variant string) (record.Record, bool) {
 // against compares a peer with our row. Peers that were not interleaved with it, as in a run that was resumed,
 // have an interval only if the noise of such times is known.
 func (m Case) against(peer record.Record) Comparison {
-	return ComparePairs([]RowPair{{First: peer, Second: m.Own}})[0].Comparison
+	return ComparePair(peer, m.Own)
 }
 
 // Resumed returns the number of cases with a peer that was not interleaved with our row.

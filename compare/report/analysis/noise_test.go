@@ -67,7 +67,7 @@ func TestNoiseFloor(t *testing.T) {
 			at("parallel/packed")) != (test.openblas == Faster) {
 			t.Errorf("%v: OpenBLAS is %+v", test.ran, c)
 		}
-		if f := ComparePairs([]RowPair{{at("reference/openblas"), at("parallel/packed")}})[0]; f.Outcome != test.openblas {
+		if f := ComparePair(at("reference/openblas"), at("parallel/packed")); f.Outcome != test.openblas {
 			t.Errorf("%v: a pair with OpenBLAS is %+v", test.ran, f)
 		}
 		if c := Contrast(at("reference/mkl"), at("parallel/packed")); c.Outcome != Faster {

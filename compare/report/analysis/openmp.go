@@ -36,7 +36,7 @@ type OpenMPPair struct {
 }
 
 // OpenMPPairs returns the pairs of the experiment openmp of a type, by threads, schedule and chunk, at the size with
-// the most settings, the largest of several. The p values are adjusted by Holm's procedure.
+// the most settings, the largest of several.
 func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 	sizes := GroupBy(Timed(v.Pick(func(r record.Record) bool {
 		return r.Experiment == record.OpenMPLoops && r.Type == typ
@@ -50,7 +50,6 @@ func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 	kernel := v.WithPart(gemm.ReportKernel)
 	counterpart := v.Counterpart(kernel)
 	var out []OpenMPPair
-	var rowPairs []RowPair
 	for _, r := range Pick(rows, func(r record.Record) bool { return r.Variant == kernel }) {
 		other, ok := Find(rows, func(o record.Record) bool {
 			return o.Variant == counterpart && o.Threads == r.Threads && o.Params["schedule"] == r.Params["schedule"] &&
@@ -58,12 +57,8 @@ func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 		})
 		if ok {
 			schedule := Value[string](r.Params, "schedule")
-			out = append(out, OpenMPPair{r.Threads, schedule, ChunkOf(r.Params), r, other, Comparison{}})
-			rowPairs = append(rowPairs, RowPair{other, r})
+			out = append(out, OpenMPPair{r.Threads, schedule, ChunkOf(r.Params), r, other, ComparePair(other, r)})
 		}
-	}
-	for i, f := range ComparePairs(rowPairs) {
-		out[i].Comparison = f.Comparison
 	}
 	order := []string{"default", "static", "dynamic", "guided", "auto"}
 	slices.SortStableFunc(out, func(x, y OpenMPPair) int {
@@ -88,8 +83,7 @@ func (v *View) OpenMP() []OpenMP {
 		for _, own := range GroupBy(pairs, func(p OpenMPPair) int { return p.Threads }) {
 			count := func(o Outcome) int { return len(Pick(own, func(p OpenMPPair) bool { return p.Outcome == o })) }
 			t := OpenMPThreads{Threads: own[0].Threads, Settings: len(own)}
-			t.Faster, t.Slower = count(Faster), count(Slower)
-			t.Level = t.Settings - t.Faster - t.Slower
+			t.Faster, t.Level, t.Slower = count(Faster), count(Level), count(Slower)
 			t.Ratio = 1
 			for _, p := range own {
 				t.Ratio *= math.Pow(p.Ratio, 1/float64(len(own)))

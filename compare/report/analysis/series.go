@@ -246,7 +246,7 @@ func (v *View) Scaling(over, typ string) *Scaling {
 		if !ok || a.Count(last) == 1 {
 			continue
 		}
-		out.Rows = append(out.Rows, Scaled{s, last, ComparePairs([]RowPair{{one, last}})[0].Comparison, v})
+		out.Rows = append(out.Rows, Scaled{s, last, ComparePair(one, last), v})
 		for _, r := range s.Rows[1:] {
 			if !v.Oversubscribes(r) {
 				out.Counts = append(out.Counts, a.Count(r))

@@ -29,31 +29,40 @@ type Pairwise struct {
 // CompareAll compares every two of the rows (at least two) like Versus, with Holm's procedure. A test that finds no
 // difference does not show that there is none: Bounded says that.
 func CompareAll(rows []record.Record) Pairwise {
-	var rowPairs []RowPair
+	type pair struct {
+		slow, fast record.Record
+		Comparison
+	}
+	var pairs []pair
+	var p []float64
 	out := Pairwise{Bounded: true, Turn: rows[0].Turn}
 	for i, a := range rows {
 		if a.Turn != out.Turn {
 			out.Turn = ""
 		}
 		for _, b := range rows[i+1:] {
+			q := pair{slow: a, fast: b}
 			if a.Median < b.Median {
-				rowPairs = append(rowPairs, RowPair{b, a})
-			} else {
-				rowPairs = append(rowPairs, RowPair{a, b})
+				q = pair{slow: b, fast: a}
 			}
+			q.Comparison = Versus(q.slow, q.fast)
+			pairs, p = append(pairs, q), append(p, q.P)
+			out.Bounded = out.Bounded && q.Lo >= 1/(1+Tolerance) && q.Hi <= 1+Tolerance
 		}
 	}
-	pairs := adjusted(rowPairs, Versus)
-	for _, q := range pairs {
-		out.Bounded = out.Bounded && q.Lo >= 1/(1+Tolerance) && q.Hi <= 1+Tolerance
+	for i, adjusted := range holm(p) {
+		q := &pairs[i]
+		if q.P = adjusted; (q.Outcome == Faster || q.Outcome == Slower) && !(adjusted < Significance) {
+			q.Outcome = TooFew
+		}
 	}
-	out.Clearest = slices.MaxFunc(pairs, func(x, y ComparedPair) int { return cmp.Compare(x.Lo, y.Lo) }).Comparison
-	apart := Pick(pairs, func(q ComparedPair) bool { return q.P < Significance })
+	out.Clearest = slices.MaxFunc(pairs, func(x, y pair) int { return cmp.Compare(x.Lo, y.Lo) }).Comparison
+	apart := Pick(pairs, func(q pair) bool { return q.P < Significance })
 	if apart == nil {
 		apart = pairs
 	}
-	worst := slices.MaxFunc(apart, func(x, y ComparedPair) int { return cmp.Compare(x.Ratio, y.Ratio) })
-	out.Slow, out.Fast, out.Comparison = worst.First, worst.Second, worst.Comparison
+	worst := slices.MaxFunc(apart, func(x, y pair) int { return cmp.Compare(x.Ratio, y.Ratio) })
+	out.Slow, out.Fast, out.Comparison = worst.slow, worst.fast, worst.Comparison
 	return out
 }
 
@@ -301,40 +310,13 @@ func (v *View) Steal() float64 {
 	return MaxOf(v.All, func(r record.Record) float64 { return r.Steal })
 }
 
-// RowPair is two rows of one case that differ in what a finding is about.
-type RowPair struct{ First, Second record.Record }
-
-// ComparedPair is the comparison of a pair, with p adjusted for the number of pairs.
-type ComparedPair struct {
-	RowPair
-	Comparison
-}
-
-// ComparePairs compares the pairs like Versus, or like Contrast if it is known how much times of identical code differ
-// that were not interleaved. P and Outcome are adjusted by Holm's procedure.
-func ComparePairs(rowPairs []RowPair) []ComparedPair {
-	return adjusted(rowPairs, func(a, b record.Record) Comparison {
-		if noise(a, b) > 0 {
-			return Contrast(a, b)
-		}
-		return Versus(a, b)
-	})
-}
-
-func adjusted(rowPairs []RowPair, compared func(a, b record.Record) Comparison) []ComparedPair {
-	out := make([]ComparedPair, len(rowPairs))
-	p := make([]float64, len(rowPairs))
-	for i, d := range rowPairs {
-		out[i] = ComparedPair{d, compared(d.First, d.Second)}
-		p[i] = out[i].P
+// ComparePair compares two rows like Versus, or like Contrast if it is known how much times of identical code differ
+// that were not interleaved.
+func ComparePair(a, b record.Record) Comparison {
+	if noise(a, b) > 0 {
+		return Contrast(a, b)
 	}
-	for i, adjusted := range holm(p) {
-		out[i].P = adjusted
-		if o := out[i].Outcome; (o == Faster || o == Slower) && !(adjusted < Significance) {
-			out[i].Outcome = TooFew
-		}
-	}
-	return out
+	return Versus(a, b)
 }
 
 // Inverse returns the comparison with the rows exchanged.

@@ -92,13 +92,10 @@ func (o Ordered) Comparisons() []OrderComparison {
 	}
 	slices.SortStableFunc(alike, func(x, y OrderComparison) int { return cmp.Compare(x.Slow.Median, y.Slow.Median) })
 	all := slices.Concat(others, alike)
-	var pairs []analysis.RowPair
-	for _, c := range all {
-		pairs = append(pairs, analysis.RowPair{First: c.Slow.Record, Second: c.Fast.Record})
-	}
-	for i, f := range analysis.ComparePairs(pairs) {
+	for i := range all {
 		c := &all[i]
-		c.Comparison, c.Verdict = f.Comparison, cmp.Or(verdicts[claim.Faster.Evaluate(f.Lo, f.Hi)], "open")
+		c.Comparison = analysis.ComparePair(c.Slow.Record, c.Fast.Record)
+		c.Verdict = cmp.Or(verdicts[claim.Faster.Evaluate(c.Lo, c.Hi)], "open")
 		c.Chained = c.Slow.Name[2] == 'k' && !c.Alike
 		c.Cache, c.More = busier(c.Slow.Record, c.Fast.Record)
 	}
