@@ -197,7 +197,7 @@ bench-blas: ## measure blas and lapack next to gonum -> blas.bench.txt
 		$(GO) test -run '^$$' -bench '^Benchmark(Small|Vectors|Complex|Mat)$$' -benchtime 30ms ./blas ./lapack || exit; \
 	done >blas.bench.txt
 
-bench-full: deps build ## measure the comparison of docs/full, on 16 cores and a GPU in 35 minutes, and render it
+bench-full: deps build ## measure the comparison of docs/full, on 16 cores and a GPU in 45 minutes, and render it
 	OUT=$(OUT) scripts/full.sh
 	$(GO) run ./cmd/pages -pack results/full.json.gz $(OUT)/full/results.json
 	$(MAKE) docs

@@ -9,11 +9,11 @@
 # after LIMIT seconds (530), with the rows that it has: run it again for the rest. The estimates are
 # for 16 cores and an H100 or H200.
 #
-#   figures  18 min   figures 15 and 21 to 23 of the 2024 report: run it three times
+#   figures  21 min   figures 15 and 21 to 23 of the 2024 report: run it three times
 #   counters  3 min   every rung and cuBLAS at 2048 in f32 and f64, with the counters of NVIDIA's profiler
 #   gpu       5 min   every rung and cuBLAS at other sizes, and experiments
 #   codes     1 min   Reed–Solomon codes
-#   ladder    3 min   every variant in f64, up to 2048; the plain loops at 1024
+#   ladder    6 min   every variant in f64, up to 2048; the plain loops at 1024
 #   course    4 min   the tables that courses ask for
 #   ranks     2 min   all variants on 4 and 16 ranks, with timelines
 #   threads   2 min   schedules, chunks and scaling at 512

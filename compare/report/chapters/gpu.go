@@ -96,21 +96,5 @@ func (h *Host) Swept() *coursework.Occupied {
 	return nil
 }
 
-// Chains are the iterated products on the GPU.
-type Chains struct {
-	Rows        []coursework.Chain
-	Timed       bool    // a chain and its one product were
-	Least, Most float64 // what a step takes longer than one product, as a share
-}
-
-// Chains returns them, nil if there are none.
-func (h *Host) Chains() *Chains {
-	c := &Chains{Rows: coursework.Chains(h.Pick(analysis.ByGPU))}
-	if len(c.Rows) == 0 {
-		return nil
-	}
-	least, ok := analysis.MinBy(c.Rows, func(x coursework.Chain) float64 { return x.Overhead })
-	most, _ := analysis.MinBy(c.Rows, func(x coursework.Chain) float64 { return -x.Overhead })
-	c.Timed, c.Least, c.Most = ok, least.Overhead, most.Overhead
-	return c
-}
+// Chains returns the iterated products on the GPU.
+func (h *Host) Chains() []coursework.Chain { return coursework.Chains(h.Pick(analysis.ByGPU)) }

@@ -108,7 +108,7 @@ func TestProfiledSteps(t *testing.T) {
 	}
 	doc := planted(kernel("transposed", 64, 2e-3, profiled(8, 40)), kernel("conflictfree", 64, 1e-3, profiled(4, 0)))
 	has(t, onGPU(t, "en", doc), "| `conflictfree` | `transposed` | 64 | 2.00 (2.00) | waits for shared memory "+
-		"1.00→0.500 cycles; passes over the banks 2.00→1.00 | 2.00 | faster |", "by the profiler's counters if")
+		"1.00→0.500 cycles; passes over the banks 2.00→1.00 | 2.00 | faster |", "the profiler's, for a multiply-add of a warp")
 	has(t, onGPU(t, "zh", doc), "等待共享内存 1.00→0.500 周期；访问存储体的次数 2.00→1.00 |")
 	hasNot(t, onGPU(t, "en", planted(kernel("transposed", 64, 2e-3), kernel("conflictfree", 64, 1e-3))), "Main reason")
 }
@@ -217,12 +217,11 @@ func TestGPUChains(t *testing.T) {
 		return []record.Record{row(0, 1e-2), row(10, 1e-1*slower)}
 	}
 	doc := planted(append(chained("cuda/dmma", 1.02), chained("cuda/warptile", 1.5)...)...)
-	has(t, section(t, fill(t, "en", doc), "gpu-chain"), "differs from the time of one product by 2.00 % to 50.0 %.",
-		"| `cuda/dmma` | f64 | 512 | 10 | 10.2 ms | 10.0 ms | 0.980",
+	has(t, section(t, fill(t, "en", doc), "gpu-chain"), "| `cuda/dmma` | f64 | 512 | 10 | 10.2 ms | 10.0 ms | 0.980",
 		"| `cuda/warptile` | f64 | 512 | 10 | 15.0 ms | 10.0 ms | 0.667")
 	doc.Records[3] = kernel("warptile", 512, 1, reporttest.Of(record.IteratedProduct, "chain", 10),
 		status(record.Failed, "x"), reporttest.Double)
-	has(t, section(t, fill(t, "zh", doc), "gpu-chain"), "每一步与单次乘法的时间相差 2.00 % 至 2.00 %", "| 失败 |")
+	has(t, section(t, fill(t, "zh", doc), "gpu-chain"), "| 失败 |")
 	doc = planted(append(chained("serial/packed", 1.5), kernel("naive", 64, 1e-3))...)
 	hasNot(t, onGPU(t, "en", doc), "{#gpu-chain}")
 }

@@ -49,8 +49,8 @@ func TestSteps(t *testing.T) {
 	}{
 		{with(), "| `ikj` | `naive` | 256 | 10.0 (9.99–10.0) | associativity conflicts: the 256 lines of a column of B " +
 			"fall into 2 of 64 sets of L1 | 8.00 | faster |", "slower"},
-		{step(naive, ikj, 64, 1), "| not explained by the models | 6.67 | not distinguishable |", "faster |"},
-		{step(ikj, hinted, 64, 1), "1.00 (0.999–1.00) | — | 1.50 | not distinguishable |", "faster"},
+		{step(naive, ikj, 64, 1), "| not explained by the models | 6.67 | level |", "faster |"},
+		{step(ikj, hinted, 64, 1), "1.00 (0.999–1.00) | — | 1.50 | level |", "faster"},
 		{step(naive, ikj, 64, 7), "| additions wait for one another, 10 cycles each | 6.67 | faster |", "conflicts"},
 		{step(naive, ikj, 1000, 9), "| a cache line for each element of B, 12.5 % of it used | 8.00 |", "conflicts"},
 		{step(ikj, hinted, 64, 1.4), "| 4 instructions a multiply-add, not 6 | 1.50 |", "check"},

@@ -104,7 +104,7 @@ func TestPoolAndOpenMP(t *testing.T) {
 		swapped[i].Turn = fmt.Sprint(i)
 	}
 	apart := text(swapped)
-	has(t, apart, "| 1 | 4 | 0 | 4 | 0 | 0.500 |")
+	has(t, apart, "| 1 | 4 | 0 | 0 | 0 | 0.500 |")
 	hasNot(t, apart, "interleaved")
 	captions := threads(t, "en", openMP()...)
 	has(t, captions, "a line across a bar: OpenMP", "dashed: OpenMP")

@@ -66,7 +66,7 @@ func timed(r record.Record, x float64) chart.Point {
 }
 
 // chunkRows are the rows of chunks: of the kernel of the 2024 report, if its chunks were swept, or
-// else of the variant with the most rows, the first of those that are level, at its largest size.
+// else of the variant with the most rows, the first of those that are level, at the size with the most rows.
 func (d drawn) chunkRows(schedule, typ string) []record.Record {
 	rows := map[string][]record.Record{}
 	var variant string
@@ -84,8 +84,9 @@ func (d drawn) chunkRows(schedule, typ string) []record.Record {
 	if variant == "" {
 		return nil
 	}
-	largest := slices.MaxFunc(analysis.Distinct(rows[variant], analysis.OnOneThread), analysis.Problem.Compare)
-	return analysis.Pick(rows[variant], func(r record.Record) bool { return analysis.OnOneThread(r) == largest })
+	return slices.MaxFunc(analysis.GroupBy(rows[variant], analysis.OnOneThread), func(x, y []record.Record) int {
+		return cmp.Or(cmp.Compare(len(x), len(y)), analysis.OnOneThread(x[0]).Compare(analysis.OnOneThread(y[0])))
+	})
 }
 
 // chunks adds the time over the chunk under one schedule, a curve for each number of threads. With the kernel
@@ -118,10 +119,13 @@ func chunks(schedule string) func(drawn, string, *chart.Curve) {
 		}
 		variant, size := rows[0].Variant, analysis.OnOneThread(rows[0])
 		if kernel := d.WithPart(gemm.ReportKernel); variant == kernel {
-			for _, r := range analysis.Timed(d.Pick(func(r record.Record) bool {
-				return r.Variant == d.Counterpart(kernel) && r.Experiment == record.OpenMPLoops && r.Type == typ &&
-					r.Params["schedule"] == schedule && analysis.OnOneThread(r) == size
-			})) {
+			programs := analysis.GroupBy(analysis.Timed(d.Pick(func(r record.Record) bool {
+				return r.Variant == d.Counterpart(kernel) && r.Type == typ && r.Params["schedule"] == schedule &&
+					analysis.OnOneThread(r) == size &&
+					slices.Contains([]record.Experiment{record.ChunkSizes, record.OpenMPLoops}, r.Experiment)
+			})), func(r record.Record) record.Experiment { return r.Experiment })
+			slices.SortFunc(programs, func(x, y []record.Record) int { return cmp.Compare(len(y), len(x)) })
+			for _, r := range slices.Concat(programs[:min(1, len(programs))]...) {
 				if look, ok := looks[r.Threads]; ok && (unset || analysis.ChunkOf(r.Params) > 0) {
 					add("OpenMP, "+onThreads(r.Threads), dashed(look, 4), r)
 				}

@@ -1,7 +1,6 @@
 package coursework
 
 import (
-	"math"
 	"slices"
 
 	"gemm/compare/record"
@@ -15,10 +14,9 @@ type Chain struct {
 	Steps int
 	One   record.Record // without a variant if it was not measured
 	// Each compares one product with a step of the chain: the ratio is below 1 if the steps take longer.
-	Each     analysis.Comparison
-	Failure  record.Status // of a row without a time; else empty
-	Seconds  float64       // the time of a step, NaN if the chain was not timed
-	Overhead float64       // what a step takes longer than one product, as a share of it; NaN if one was not timed
+	Each    analysis.Comparison
+	Failure record.Status // of a row without a time; else empty
+	Seconds float64       // the time of a step, NaN if the chain was not timed
 }
 
 // Variant is the row of a variant with its parameters, without the steps of the chain.
@@ -57,10 +55,9 @@ func Chains(rows []record.Record) []Chain {
 			return stepsOf(o) == 0 && o.Variant == r.Variant && analysis.ProblemOf(o) == c.Problem && o.Host == r.Host &&
 				analysis.Omit(o.Params, "chain").String() == c.Variant().Params.String()
 		})
-		c.Seconds, c.Overhead = analysis.Known(r, r.Median)/float64(c.Steps), math.NaN()
+		c.Seconds = analysis.Known(r, r.Median) / float64(c.Steps)
 		if r.Speed() && c.One.Speed() {
 			c.Each = analysis.Versus(c.One, step(r, c.Steps))
-			c.Overhead = 1/c.Each.Ratio - 1
 		}
 		if !r.Speed() {
 			c.Failure = r.Status

@@ -112,7 +112,17 @@ func scheduled(v *analysis.View, typ, variant string) (Times, bool) {
 func timesOf(v *analysis.View, a analysis.Axis, rows []record.Record) (Times, bool) {
 	rows = analysis.Pick(rows, func(r record.Record) bool { return analysis.ProblemOf(r).Cube() })
 	t := Times{Sizes: analysis.Ascending(rows, func(r record.Record) int { return r.N })}
-	of := func(r record.Record) identity { return identify(v, a, r) }
+	timed := analysis.Timed(rows)
+	locals := analysis.Distinct(timed, func(r record.Record) any { return r.Resolved["local"] })
+	if len(locals) == 1 {
+		t.Local, _ = locals[0].(string)
+	}
+	of := func(r record.Record) identity {
+		if t.Local != "" {
+			r.Params = analysis.Omit(r.Params, "local")
+		}
+		return identify(v, a, r)
+	}
 	for _, own := range analysis.GroupBy(rows, of) {
 		l := TimesRow{of(own[0]), v.Oversubscribes(own[0]), map[int]record.Record{}}
 		for _, r := range own {
@@ -124,11 +134,6 @@ func timesOf(v *analysis.View, a analysis.Axis, rows []record.Record) (Times, bo
 		return cmp.Or(cmp.Compare(slices.Index(v.Ways(), x.Variant), slices.Index(v.Ways(), y.Variant)),
 			cmp.Compare(schedule(x), schedule(y)), strings.Compare(x.Set, y.Set), cmp.Compare(x.Count, y.Count))
 	})
-	timed := analysis.Timed(rows)
-	locals := analysis.Distinct(timed, func(r record.Record) any { return r.Resolved["local"] })
-	if len(locals) == 1 {
-		t.Local, _ = locals[0].(string)
-	}
 	return t, len(analysis.Distinct(timed, a.Count)) > 1
 }
 
