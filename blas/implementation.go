@@ -7,7 +7,7 @@
 // GemmBatch and GemmBatchStrided multiply many matrices of one shape in one call. A Plan is such a shape, checked once.
 //
 // Implementation is gonum's own BLAS, but its level-3 routines, which multiply and solve with matrices on
-// both sides, use the same kernels. One line in a program,
+// both sides, use the same kernels. Level 1 has kernels of its own. One line in a program,
 //
 //	blas64.Use(blas.Implementation{}) // and blas32.Use, for float32
 //
@@ -33,6 +33,17 @@
 //	syr2k    C ← α·(A·Bᵀ + B·Aᵀ) + β·C or α·(Aᵀ·B + Bᵀ·A) + β·C, one triangle of it
 //	trmm     B ← α·op(A)·B or α·B·op(A), A triangular
 //	trsm     B ← α·op(A)⁻¹·B or α·B·op(A)⁻¹, A triangular
+//
+// Of level 1, vectors whose elements follow each other have kernels with AVX2 and AVX-512 (of dot and axpy also Z and C):
+//
+//	dot      xᵀ·y, and dotc xᴴ·y
+//	nrm2     ‖x‖₂, right wherever it is representable, in one pass unless a square leaves the range
+//	asum     Σ |xᵢ|
+//	amax     the first index of the largest |xᵢ|
+//	axpy     y ← α·x + y
+//	scal     x ← α·x
+//	swap     x ↔ y
+//	rot      x ← c·x + s·y, y ← c·y − s·x
 //
 // Of level 2, gemv and ger are divided among the workers if the matrix is large:
 //

@@ -10,6 +10,17 @@ import (
 
 var impl Implementation
 
+func TestDdot(t *testing.T)   { testblas.DdotTest(t, impl) }
+func TestDaxpy(t *testing.T)  { testblas.DaxpyTest(t, impl) }
+func TestDscal(t *testing.T)  { testblas.DscalTest(t, impl) }
+func TestDswap(t *testing.T)  { testblas.DswapTest(t, impl) }
+func TestDrot(t *testing.T)   { testblas.DrotTest(t, impl) }
+func TestDnrm2(t *testing.T)  { testblas.Dnrm2Test(t, impl) }
+func TestDasum(t *testing.T)  { testblas.DasumTest(t, impl) }
+func TestIdamax(t *testing.T) { testblas.IdamaxTest(t, impl) }
+func TestZdotu(t *testing.T)  { testblas.ZdotuTest(t, impl) }
+func TestZdotc(t *testing.T)  { testblas.ZdotcTest(t, impl) }
+func TestZaxpy(t *testing.T)  { testblas.ZaxpyTest(t, impl) }
 func TestDgemm(t *testing.T)  { testblas.TestDgemm(t, impl) }
 func TestDsymm(t *testing.T)  { testblas.DsymmTest(t, impl) }
 func TestDsyrk(t *testing.T)  { testblas.DsyrkTest(t, impl) }

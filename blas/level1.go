@@ -1,0 +1,207 @@
+package blas
+
+import "gemm/internal/kernel/vector"
+
+// Level 1: vectors whose elements follow each other are for package vector. gonum does the rest, and checks arguments.
+
+// fewScaled is the length below which gonum scales faster.
+const fewScaled = 8
+
+// contiguous reports whether vectors of n elements, in slices of x and y, are valid and have increments of 1.
+func contiguous(n, x, incX, y, incY int) bool {
+	return incX == 1 && incY == 1 && 0 < n && n <= x && n <= y && vector.Fast
+}
+
+// Ddot returns xᵀ·y.
+func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int) float64 {
+	if contiguous(n, len(x), incX, len(y), incY) {
+		return vector.Dot(x[:n], y[:n])
+	}
+	return i.Implementation.Ddot(n, x, incX, y, incY)
+}
+
+// Sdot is Ddot for float32.
+func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 {
+	if contiguous(n, len(x), incX, len(y), incY) {
+		return vector.Dot(x[:n], y[:n])
+	}
+	return i.Implementation.Sdot(n, x, incX, y, incY)
+}
+
+// Daxpy computes y ← α·x + y.
+func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, incY int) {
+	if contiguous(n, len(x), incX, len(y), incY) && alpha != 0 {
+		vector.Axpy(alpha, x[:n], y[:n])
+	} else {
+		i.Implementation.Daxpy(n, alpha, x, incX, y, incY)
+	}
+}
+
+// Saxpy is Daxpy for float32.
+func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, incY int) {
+	if contiguous(n, len(x), incX, len(y), incY) && alpha != 0 {
+		vector.Axpy(alpha, x[:n], y[:n])
+	} else {
+		i.Implementation.Saxpy(n, alpha, x, incX, y, incY)
+	}
+}
+
+// Dscal computes x ← α·x.
+func (i Implementation) Dscal(n int, alpha float64, x []float64, incX int) {
+	if n >= fewScaled && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
+		vector.FastScal(alpha, x[:n])
+	} else {
+		i.Implementation.Dscal(n, alpha, x, incX)
+	}
+}
+
+// Sscal is Dscal for float32.
+func (i Implementation) Sscal(n int, alpha float32, x []float32, incX int) {
+	if n >= fewScaled && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
+		vector.FastScal(alpha, x[:n])
+	} else {
+		i.Implementation.Sscal(n, alpha, x, incX)
+	}
+}
+
+// Dswap exchanges x and y.
+func (i Implementation) Dswap(n int, x []float64, incX int, y []float64, incY int) {
+	if contiguous(n, len(x), incX, len(y), incY) {
+		vector.Swap(x[:n], y[:n])
+	} else {
+		i.Implementation.Dswap(n, x, incX, y, incY)
+	}
+}
+
+// Sswap is Dswap for float32.
+func (i Implementation) Sswap(n int, x []float32, incX int, y []float32, incY int) {
+	if contiguous(n, len(x), incX, len(y), incY) {
+		vector.Swap(x[:n], y[:n])
+	} else {
+		i.Implementation.Sswap(n, x, incX, y, incY)
+	}
+}
+
+// Drot computes x ← c·x + s·y and y ← c·y − s·x.
+func (i Implementation) Drot(n int, x []float64, incX int, y []float64, incY int, c, s float64) {
+	if contiguous(n, len(x), incX, len(y), incY) {
+		vector.Rot(x[:n], y[:n], c, s)
+	} else {
+		i.Implementation.Drot(n, x, incX, y, incY, c, s)
+	}
+}
+
+// Srot is Drot for float32.
+func (i Implementation) Srot(n int, x []float32, incX int, y []float32, incY int, c, s float32) {
+	if contiguous(n, len(x), incX, len(y), incY) {
+		vector.Rot(x[:n], y[:n], c, s)
+	} else {
+		i.Implementation.Srot(n, x, incX, y, incY, c, s)
+	}
+}
+
+// Dnrm2 returns ‖x‖₂.
+func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
+	if n > 1 && contiguous(n, len(x), incX, n, 1) {
+		return vector.Nrm2(x[:n])
+	}
+	return i.Implementation.Dnrm2(n, x, incX)
+}
+
+// Snrm2 is Dnrm2 for float32.
+func (i Implementation) Snrm2(n int, x []float32, incX int) float32 {
+	if n > 1 && contiguous(n, len(x), incX, n, 1) {
+		return vector.Nrm2(x[:n])
+	}
+	return i.Implementation.Snrm2(n, x, incX)
+}
+
+// Dasum returns Σ |x[i]|.
+func (i Implementation) Dasum(n int, x []float64, incX int) float64 {
+	if contiguous(n, len(x), incX, n, 1) {
+		return vector.Asum(x[:n])
+	}
+	return i.Implementation.Dasum(n, x, incX)
+}
+
+// Sasum is Dasum for float32.
+func (i Implementation) Sasum(n int, x []float32, incX int) float32 {
+	if contiguous(n, len(x), incX, n, 1) {
+		return vector.Asum(x[:n])
+	}
+	return i.Implementation.Sasum(n, x, incX)
+}
+
+// Idamax returns the first i with the largest |x[i]|.
+func (i Implementation) Idamax(n int, x []float64, incX int) int {
+	if contiguous(n, len(x), incX, n, 1) {
+		return vector.Iamax(x[:n])
+	}
+	return i.Implementation.Idamax(n, x, incX)
+}
+
+// Isamax is Idamax for float32.
+func (i Implementation) Isamax(n int, x []float32, incX int) int {
+	if contiguous(n, len(x), incX, n, 1) {
+		return vector.Iamax(x[:n])
+	}
+	return i.Implementation.Isamax(n, x, incX)
+}
+
+// Zdotu returns xᵀ·y.
+func (i Implementation) Zdotu(n int, x []complex128, incX int, y []complex128, incY int) complex128 {
+	if contiguous(n, len(x), incX, len(y), incY) {
+		var s [4]float64
+		vector.PairDot(pairs[float64](x[:n]), pairs[float64](y[:n]), &s)
+		return complex(s[0]-s[1], s[2]+s[3])
+	}
+	return i.Implementation.Zdotu(n, x, incX, y, incY)
+}
+
+// Zdotc returns xᴴ·y.
+func (i Implementation) Zdotc(n int, x []complex128, incX int, y []complex128, incY int) complex128 {
+	if contiguous(n, len(x), incX, len(y), incY) {
+		var s [4]float64
+		vector.PairDot(pairs[float64](x[:n]), pairs[float64](y[:n]), &s)
+		return complex(s[0]+s[1], s[2]-s[3])
+	}
+	return i.Implementation.Zdotc(n, x, incX, y, incY)
+}
+
+// Zaxpy computes y ← α·x + y.
+func (i Implementation) Zaxpy(n int, alpha complex128, x []complex128, incX int, y []complex128, incY int) {
+	if contiguous(n, len(x), incX, len(y), incY) && alpha != 0 {
+		vector.PairAxpy(real(alpha), imag(alpha), pairs[float64](x[:n]), pairs[float64](y[:n]))
+	} else {
+		i.Implementation.Zaxpy(n, alpha, x, incX, y, incY)
+	}
+}
+
+// Cdotu is Zdotu for complex64.
+func (i Implementation) Cdotu(n int, x []complex64, incX int, y []complex64, incY int) complex64 {
+	if contiguous(n, len(x), incX, len(y), incY) {
+		var s [4]float32
+		vector.PairDot(pairs[float32](x[:n]), pairs[float32](y[:n]), &s)
+		return complex(s[0]-s[1], s[2]+s[3])
+	}
+	return i.Implementation.Cdotu(n, x, incX, y, incY)
+}
+
+// Cdotc is Zdotc for complex64.
+func (i Implementation) Cdotc(n int, x []complex64, incX int, y []complex64, incY int) complex64 {
+	if contiguous(n, len(x), incX, len(y), incY) {
+		var s [4]float32
+		vector.PairDot(pairs[float32](x[:n]), pairs[float32](y[:n]), &s)
+		return complex(s[0]+s[1], s[2]-s[3])
+	}
+	return i.Implementation.Cdotc(n, x, incX, y, incY)
+}
+
+// Caxpy is Zaxpy for complex64.
+func (i Implementation) Caxpy(n int, alpha complex64, x []complex64, incX int, y []complex64, incY int) {
+	if contiguous(n, len(x), incX, len(y), incY) && alpha != 0 {
+		vector.PairAxpy(real(alpha), imag(alpha), pairs[float32](x[:n]), pairs[float32](y[:n]))
+	} else {
+		i.Implementation.Caxpy(n, alpha, x, incX, y, incY)
+	}
+}

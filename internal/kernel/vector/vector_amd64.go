@@ -1,0 +1,73 @@
+package vector
+
+import (
+	"unsafe"
+
+	"gemm/internal/cpu"
+)
+
+//go:generate go run -C ../_asm ./vector -pkg vector -out ../vector/level1_amd64.s
+
+// Fast says that there is assembly for the instruction set that cpu.Detect chose; wide says that it is AVX-512.
+var Fast, wide = func() (bool, bool) {
+	isa, _ := cpu.Detect()
+	return isa == cpu.AVX512 || isa == cpu.AVX2 || isa == cpu.AVX2NoGFNI, isa == cpu.AVX512
+}()
+
+// The functions in assembly compute with the last elements of vectors of n elements of a size, and return the number of
+// those that are left: it cannot be preempted, so a call is short.
+
+// dot adds Σ x[i]·y[i] to sum.
+//
+//go:noescape
+func dot(size uintptr, n int, x, y, sum unsafe.Pointer) int
+
+// axpy adds alpha·x[i] to y[i].
+//
+//go:noescape
+func axpy(size uintptr, n int, x, y, alpha unsafe.Pointer) int
+
+// scal multiplies x[i] by alpha.
+//
+//go:noescape
+func scal(size uintptr, n int, x, alpha unsafe.Pointer) int
+
+// swap exchanges x[i] and y[i].
+//
+//go:noescape
+func swap(size uintptr, n int, x, y unsafe.Pointer) int
+
+// rot replaces x[i] by c·x[i] + s·y[i], and y[i] by c·y[i] − s·x[i].
+//
+//go:noescape
+func rot(size uintptr, n int, x, y, c, s unsafe.Pointer) int
+
+// asum adds Σ |x[i]| to sum.
+//
+//go:noescape
+func asum(size uintptr, n int, x, sum unsafe.Pointer) int
+
+// squares adds Σ x[i]² to sum.
+//
+//go:noescape
+func squares(size uintptr, n int, x, sum unsafe.Pointer) int
+
+// amax stores the largest |x[i]|, or 0. NaN is ignored.
+//
+//go:noescape
+func amax(size uintptr, n int, x, most unsafe.Pointer) int
+
+// find returns the first i with |x[i]| = value > 0, which there is. n is not so large that elements are left.
+//
+//go:noescape
+func find(size uintptr, n int, x, value unsafe.Pointer) int
+
+// pairDot adds Σ x[i]·y[i], of even and of odd i, and Σ x[i]·y[i+1] and Σ x[i+1]·y[i], of even i, to four sums.
+//
+//go:noescape
+func pairDot(size uintptr, n int, x, y, sums unsafe.Pointer) int
+
+// pairAxpy adds alpha[0]·x[i] + alpha[1]·x[i+1] to y[i] and alpha[0]·x[i+1] + alpha[2]·x[i] to y[i+1], for even i.
+//
+//go:noescape
+func pairAxpy(size uintptr, n int, x, y, alpha unsafe.Pointer) int
