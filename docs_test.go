@@ -263,7 +263,8 @@ func TestMakeTargets(t *testing.T) {
 // TestGoInDocuments checks that the Go programs of the documents are in the bodies of
 // Example tests, so that they run.
 func TestGoInDocuments(t *testing.T) {
-	source := read(t, "example_test.go") + read(t, "blas/example_test.go") + read(t, "lapack/example_test.go")
+	source := read(t, "example_test.go") + read(t, "blas/example_test.go") + read(t, "lapack/example_test.go") +
+		read(t, "rs/example_test.go")
 	found := 0
 	for _, name := range documents(t) {
 		for _, block := range fences(read(t, name)) {

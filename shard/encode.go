@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"gemm/gf256"
 	"gemm/internal/output"
 )
 
@@ -57,7 +56,7 @@ func (c *Coder) write(ctx context.Context, e writing) (Set, error) {
 		makeFolder, first = os.MkdirAll, set.Data
 	}
 	_, _ = rand.Read(set.ID[:]) // this never fails
-	generator, err := set.generator()
+	code, err := set.code()
 	if err != nil {
 		return Set{}, err
 	}
@@ -82,8 +81,7 @@ func (c *Coder) write(ctx context.Context, e writing) (Set, error) {
 
 	var files output.Group
 	defer files.Discard()
-	all := run{to: set.Payload(),
-		matrix: gf256.Matrix{Rows: set.Parity, Cols: set.Data, Data: generator.Data[set.Data*set.Data:]}}
+	all := run{to: set.Payload(), matrix: code.Parities()}
 	sums := &tableWriter{set: set}
 	for i := range set.Shards() {
 		if i < set.Data {

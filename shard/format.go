@@ -13,6 +13,7 @@ import (
 
 	"gemm/gf256"
 	"gemm/internal/output"
+	"gemm/rs"
 )
 
 // A shard is, in this order and little-endian,
@@ -164,12 +165,17 @@ func (s Set) String() string {
 	return fmt.Sprintf("%d+%d %s shards of a file of %d bytes, id %v", s.Data, s.Parity, s.Matrix, s.Length, s.ID)
 }
 
-// generator returns the generator matrix of the code.
-func (s Set) generator() (gf256.Matrix, error) {
+// code returns the code of the set.
+func (s Set) code() (*rs.Code, error) {
+	var options []rs.Option
 	if s.Matrix == Cauchy {
-		return gf256.Cauchy(s.Data, s.Parity)
+		options = append(options, rs.WithCauchyMatrix())
 	}
-	return gf256.Vandermonde(s.Data, s.Parity)
+	code, err := rs.New(s.Data, s.Parity, options...)
+	if err != nil {
+		err = fmt.Errorf("%d data and %d parity shards: %w", s.Data, s.Parity, err)
+	}
+	return code, err
 }
 
 // header is the header of a shard.

@@ -2,12 +2,10 @@ package shard
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
 
-	"gemm/gf256"
 	"gemm/internal/output"
 )
 
@@ -85,11 +83,10 @@ func (c *Coder) execute(ctx context.Context, p *plan, what string) error {
 // are data shards, and computes the others that have a sink. Without a bad one among these nothing is computed, and
 // only the blocks that have a sink are read.
 func (p *plan) transfer() (transfer, error) {
-	generator, err := p.set.generator()
+	code, err := p.set.code()
 	if err != nil {
 		return transfer{}, err
 	}
-	decode := decoder(generator)
 	payload, block := p.set.Payload(), int64(p.set.Block)
 	t := transfer{length: payload, shards: p.set.Shards(), block: p.set.Block, data: p.set.Data}
 	t.runs = func(yield func(run, error) bool) {
@@ -97,7 +94,7 @@ func (p *plan) transfer() (transfer, error) {
 			have, want := p.choose(at.bad)
 			r := run{from: at.from * block, to: min(at.to*block, payload)}
 			var err error
-			if r.matrix, err = decode(have, want); err != nil {
+			if r.matrix, err = code.Decoder(have, want); err != nil {
 				yield(r, err)
 				return
 			}
@@ -139,29 +136,4 @@ func (p *plan) choose(bad []int) (have, want []int) {
 		}
 	}
 	return have[:p.set.Data], want
-}
-
-// mostDecoders bounds the memory of the matrices of a decoder, to 4 MiB.
-const mostDecoders = 64
-
-// decoder returns a function that returns the matrix that computes the shards want from the shards have. It keeps the
-// matrices: damage in few shards needs few of them.
-func decoder(generator gf256.Matrix) func(have, want []int) (gf256.Matrix, error) {
-	known := map[string]gf256.Matrix{}
-	return func(have, want []int) (m gf256.Matrix, err error) {
-		if len(want) == 0 {
-			return gf256.NewMatrix(0, len(have)), nil
-		}
-		key := fmt.Sprint(have, want)
-		if m, ok := known[key]; ok {
-			return m, nil
-		}
-		if len(known) == mostDecoders {
-			clear(known)
-		}
-		if m, err = generator.Decoder(have, want); err == nil {
-			known[key] = m
-		}
-		return m, err
-	}
 }

@@ -3,6 +3,7 @@ package block
 import (
 	"bytes"
 	"context"
+	"unsafe"
 
 	"gemm/gf256"
 	"gemm/internal/kernel"
@@ -17,7 +18,7 @@ import (
 //	        for ir over MC by MR         micro-kernel: a sliver of A (in L1) times the block of B
 //
 // It is built for the shapes of Reed–Solomon codes. A is small. Each of the k rows of B is a shard,
-// which may be megabytes long. If m ≤ MR, every element of B is loaded once.
+// which may be megabytes long, anywhere in memory. If m ≤ MR, every element of B is loaded once.
 //
 // Shards often have a length of a power of two. Then the rows of B are whole pages apart and map to the same sets of a
 // cache, which holds only a few of them. There are two remedies. The kernel reads B in place, a few rows in one pass.
@@ -39,10 +40,17 @@ type fieldTask struct {
 	workers []fieldSpace
 	packA   func(worker, lo, hi int) // calls packSlivers; made once, since a closure is an allocation
 	update  func(worker, lo, hi int) // calls updateTasks
-	shape   [4]int                   // m, n, k and ldb of the last product
+	shape   fieldShape               // of the last product
 	plan    fieldPlan                // for that shape, like the sizes of the buffers
 	blocks  int                      // blocks of columns in that plan
 	job     fieldJob
+	table   [][]byte // the rows of matrices
+}
+
+// fieldShape is the shape of a product. shared: the rows of B begin at the same place of a page.
+type fieldShape struct {
+	m, n, k int
+	shared  bool
 }
 
 // take returns a task for a product.
@@ -58,19 +66,46 @@ func (e *Field) take() *fieldTask {
 
 // fieldSpace is the workspace of one worker.
 type fieldSpace struct {
-	b []gf256.Elem // packed block of B, or its last columns if it is not packed
-	c []gf256.Elem // last columns of a sliver of C
-	_ [64]byte     // keeps the workspaces of two workers out of one cache line
+	b fieldBuffer // packed block of B, or its last columns if it is not packed
+	c fieldBuffer // last columns of a sliver of C
+	_ [64]byte    // keeps the workspaces of two workers out of one cache line
+}
+
+// fieldBuffer is memory for rows.
+type fieldBuffer struct {
+	data []byte
+	rows [][]byte
+	ld   int // bytes of a row
+}
+
+// grow makes room for n bytes.
+func (f *fieldBuffer) grow(n int) { f.data, f.ld = grown(f.data, n), 0 }
+
+// cut returns as many rows of ld bytes.
+func (f *fieldBuffer) cut(rows, ld int) [][]byte {
+	if f.ld != ld {
+		f.rows, f.ld = appendRows(f.rows[:0], rows, ld, f.data, ld), ld
+	}
+	return f.rows
+}
+
+// appendRows appends the rows of a rows×n matrix to a table.
+func appendRows(table [][]byte, rows, n int, data []byte, ld int) [][]byte {
+	for i := range rows {
+		table = append(table, data[i*ld:][:n])
+	}
+	return table
 }
 
 // fieldJob is one panel of A times the columns of B, which the workers divide.
 type fieldJob struct {
-	ctx           context.Context
-	n, k          int
-	a, b, c       []gf256.Elem // from the first element of the job
-	lda, ldb, ldc int
-	into          kernel.Into
-	back          bool // blocks of columns in descending order
+	ctx  context.Context
+	n, k int
+	a    []gf256.Elem // from the first element of the job
+	lda  int
+	b, c [][]byte // rows of the job
+	into kernel.Into
+	back bool // blocks of columns in descending order
 
 	height, taller, slivers int // the first taller slivers of A have height rows, the others one less
 	shares                  int // tasks of one block of columns
@@ -89,18 +124,18 @@ func (e *Field) Kernel() kernel.Field { return e.kernel }
 
 // prepare makes the plan and the buffers for a shape, unless the last product had the same. For
 // short shards they would take a third of the time.
-func (e *fieldTask) prepare(m, n, k, ldb int) {
-	shape := [4]int{m, n, k, ldb}
+func (e *fieldTask) prepare(shape fieldShape) {
 	if e.shape == shape {
 		return
 	}
-	p := e.choose(m, n, k, ldb)
+	p := e.choose(shape)
 	e.a = grown(e.a, e.panel(p))
 	for w := range p.Workers {
 		x := &e.workers[w]
-		x.b, x.c = grown(x.b, e.columns(p)*(p.KC+fieldBehind)), grown(x.c, e.kernel.MR*e.kernel.NR)
+		x.b.grow(e.columns(p) * (p.KC + fieldBehind))
+		x.c.grow(e.kernel.MR * e.kernel.NR)
 	}
-	e.shape, e.plan, e.blocks, e.last = shape, p, p.blocks(n), e.last[:0]
+	e.shape, e.plan, e.blocks, e.last = shape, p, p.blocks(shape.n), e.last[:0]
 }
 
 // Multiply computes C ← A·B with A m×k, B k×n and C m×n. Row i of A begins at a[i*lda], and the
@@ -108,52 +143,73 @@ func (e *fieldTask) prepare(m, n, k, ldb int) {
 // the error of ctx, and C is undefined. It allocates nothing if the last product had the shape.
 func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda int, b []gf256.Elem, ldb int,
 	c []gf256.Elem, ldc int) error {
-	if err := ctx.Err(); err != nil {
+	if m == 0 || n == 0 {
+		return ctx.Err()
+	}
+	t := e.take()
+	t.table = appendRows(appendRows(t.table[:0], k, n, gf256.Bytes(b), ldb), m, n, gf256.Bytes(c), ldc)
+	return t.multiply(ctx, n, a, lda, t.table[:k], t.table[k:], false)
+}
+
+// MultiplyRows is Multiply with rows of B and C, n bytes each, that are anywhere in memory. If add is true, it computes
+// C ← C + A·B.
+func (e *Field) MultiplyRows(ctx context.Context, n int, a []gf256.Elem, lda int, b, c [][]byte, add bool) error {
+	return e.take().multiply(ctx, n, a, lda, b, c, add)
+}
+
+// shareSets reports whether rows begin at the same place of a page, so that they map to the same sets of a cache.
+func shareSets(rows [][]byte) bool {
+	const page = 4096
+	place := func(row []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(row))) % page }
+	for _, row := range rows {
+		if place(row) != place(rows[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+// multiply is MultiplyRows. After it the task is idle.
+func (e *fieldTask) multiply(ctx context.Context, n int, a []gf256.Elem, lda int, b, c [][]byte, add bool) error {
+	m, k, g := len(c), len(b), &e.job
+	defer func() {
+		g.ctx, g.a, g.b, g.c = nil, nil, nil, nil // leaves the operands to the garbage collector
+		clear(e.table)
+		e.idle.Give(e)
+	}()
+	if err := ctx.Err(); err != nil || m == 0 || n == 0 {
 		return err
 	}
-	if m == 0 || n == 0 {
-		return nil
-	}
 	if k == 0 {
-		for i := range m {
-			clear(c[i*ldc:][:n])
+		for i := 0; i < m && !add; i++ {
+			clear(c[i][:n])
 		}
 		return nil
 	}
-	t := e.take()
-	err := t.multiply(ctx, m, n, k, a, lda, b, ldb, c, ldc)
-	g := &t.job
-	g.ctx, g.a, g.b, g.c = nil, nil, nil, nil // leaves the operands to the garbage collector
-	e.idle.Give(t)
-	return err
-}
-
-// multiply is Multiply for dimensions that are not 0.
-func (e *fieldTask) multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda int, b []gf256.Elem, ldb int,
-	c []gf256.Elem, ldc int) error {
-	e.prepare(m, n, k, ldb)
-	p, g := &e.plan, &e.job
-	g.ctx, g.n, g.lda, g.ldb, g.ldc = ctx, n, lda, ldb, ldc
+	e.prepare(fieldShape{m, n, k, shareSets(b)})
+	p := &e.plan
+	g.ctx, g.n, g.lda = ctx, n, lda
 	g.back = p.Back && !g.back
 	workers := p.Workers
 	if workers > 1 && int64(m)*int64(n)*int64(k) < fieldWakes && !e.loop.Ready() {
 		workers = 1
 	}
 	for ic := 0; ic < m; ic += p.MC {
-		g.height, g.taller, g.slivers = e.kernel.Slivers(min(p.MC, m-ic))
+		g.c = c[ic:min(ic+p.MC, m)]
+		g.height, g.taller, g.slivers = e.kernel.Slivers(len(g.c))
 		g.shares = 1
 		if g.slivers > p.Share { // a division would show in small products
 			g.shares = (g.slivers + p.Share - 1) / p.Share
 		}
 		for pc := 0; pc < k; pc += p.KP {
-			g.k, g.into = min(p.KP, k-pc), kernel.IntoSet
+			g.a, g.b, g.into = a[ic*lda+pc:], b[pc:min(pc+p.KP, k)], kernel.IntoSet
+			g.k = len(g.b)
 			switch {
-			case pc > 0:
+			case add || pc > 0:
 				g.into = kernel.IntoAdd
-			case p.Stream && kernel.Streams(c, ldc):
+			case p.Stream && kernel.Streams(g.c, 0):
 				g.into = kernel.IntoStream
 			}
-			g.a, g.b, g.c = a[ic*lda+pc:], b[pc*ldb:], c[ic*ldc:]
 			if !e.isPacked(m, k, a, lda) {
 				e.last = e.last[:0]
 				e.loop.Run(max(1, min(workers, len(e.a)/fieldPacked)), g.slivers, e.packA)
@@ -250,37 +306,37 @@ func (e *fieldTask) updateBlock(g *fieldJob, worker, b, first, end int) {
 	}
 	whole := n - rest
 	for lc := 0; lc < g.k && g.ctx.Err() == nil; lc += e.plan.KC {
-		k, into := min(e.plan.KC, g.k-lc), g.into
+		b, into := g.b[lc:min(lc+e.plan.KC, g.k)], g.into
 		if lc > 0 {
 			into = kernel.IntoAdd
 		}
-		b, ldb := g.b[lc*g.ldb+j:], g.ldb
-		last, ldl := w.b, nr // the last columns of B
+		k, bAt, last, lastAt := len(b), j, b, 0 // last: the last columns of B
 		switch {
 		case e.plan.PackB:
-			ldl = stride(n)
-			copyBlock(k, n, w.b, ldl, b, ldb)
-			b, ldb, last = w.b, ldl, w.b[whole:]
+			last, lastAt = w.b.cut(e.plan.KC, stride(n)), whole
+			copyBlock(n, last, b, j)
+			b, bAt = last, 0
 		case rest > 0:
-			copyRows(k, rest, w.b, nr, b[whole:], ldb)
+			last = w.b.cut(e.plan.KC, nr)
+			copyRows(k, rest, last, 0, b, j+whole)
 		}
 		for s := first; s < end && (s == first || g.ctx.Err() == nil); s++ {
 			row, height, a := e.sliver(g, s)
 			if lc > 0 {
 				a = a[lc*e.kernel.Words(height):]
 			}
-			c := g.c[row*g.ldc+j:]
-			e.run(height, k, whole, a, b, ldb, c, g.ldc, into)
+			c := g.c[row:]
+			e.run(height, k, whole, a, b, bAt, c, j, into)
 			if rest == 0 {
 				continue
 			}
-			edge := kernel.IntoSet
+			edge, tile := kernel.IntoSet, w.c.cut(e.kernel.MR, nr)
 			if into == kernel.IntoAdd {
 				edge = into
-				copyRows(height, rest, w.c, nr, c[whole:], g.ldc)
+				copyRows(height, rest, tile, 0, c, j+whole)
 			}
-			e.kernel.Run(height, k, nr, a, last, ldl, w.c, nr, edge)
-			copyRows(height, rest, c[whole:], g.ldc, w.c, nr)
+			e.kernel.Run(height, k, nr, a, last, lastAt, tile, 0, edge)
+			copyRows(height, rest, c, j+whole, tile, 0)
 		}
 	}
 }
@@ -292,35 +348,34 @@ func (e *fieldTask) updateBlock(g *fieldJob, worker, b, first, end int) {
 //
 //	columns  0 … turn      ascending, one call
 //	         turn … n      … │ third │ second │ first
-func (e *fieldTask) run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int,
-	into kernel.Into) {
+func (e *fieldTask) run(rows, k, n int, a []uint64, b [][]byte, bAt int, c [][]byte, cAt int, into kernel.Into) {
 	turn := n
 	if e.plan.Workers > 1 {
 		turn = max(0, n-fieldBack)
 	}
-	e.kernel.Run(rows, k, turn, a, b, ldb, c, ldc, into)
+	e.kernel.Run(rows, k, turn, a, b, bAt, c, cAt, into)
 	for at, width := n, e.kernel.NR; at > turn; width = n - at {
 		width = min(width, at-turn)
 		at -= width
-		e.kernel.Run(rows, k, width, a, b[at:], ldb, c[at:], ldc, into)
+		e.kernel.Run(rows, k, width, a, b, bAt+at, c, cAt+at, into)
 	}
 }
 
-// copyBlock is copyRows for a block of B that is in memory, with rows pages apart. While it copies
-// one row it prefetches all of the next. The hardware's prefetch would begin only after some lines
-// of a row, and end with the page.
-func copyBlock(rows, cols int, dst []gf256.Elem, ldd int, src []gf256.Elem, lds int) {
-	for i := range rows {
-		if i+1 < rows {
-			kernel.Fetch(src[(i+1)*lds:][:cols])
+// copyBlock copies n columns of a block of B, from column at on, that is in memory, with rows pages apart. While it
+// copies one row it prefetches all of the next. The hardware's prefetch would begin only after some lines of a row, and
+// end with the page.
+func copyBlock(n int, dst, src [][]byte, at int) {
+	for i, row := range src {
+		if i+1 < len(src) {
+			kernel.Fetch(src[i+1][at:][:n])
 		}
-		copy(dst[i*ldd:][:cols], src[i*lds:])
+		copy(dst[i][:n], row[at:])
 	}
 }
 
-// copyRows copies a rows×cols block.
-func copyRows(rows, cols int, dst []gf256.Elem, ldd int, src []gf256.Elem, lds int) {
+// copyRows copies a rows×cols block, of columns from dstAt and srcAt on.
+func copyRows(rows, cols int, dst [][]byte, dstAt int, src [][]byte, srcAt int) {
 	for i := range rows {
-		copy(dst[i*ldd:][:cols], src[i*lds:])
+		copy(dst[i][dstAt:][:cols], src[i][srcAt:])
 	}
 }

@@ -23,7 +23,7 @@ const (
 	fieldPass   = 2       // rows of B in a long pass, as a multiple of the ways of L1
 	fieldTall   = 8       // a sliver of A with more rows is tall
 	fieldRows   = 12      // least rows of B in a short pass with AVX-512, if slivers of A have
-	fieldHigh   = 4       // at least fieldHigh rows
+	fieldHigh   = 2       // at least fieldHigh rows
 	fieldApart  = 8       // long passes over a B whose rows share no sets, before it is copied
 	fieldAlone  = 1 << 20 // multiplications that pay for another worker, some 10 µs
 	fieldLead   = 20      // tiles (one step of k each) by which the first worker is ahead of the second
@@ -33,8 +33,8 @@ const (
 	fieldPacked = 1 << 13 // words of a panel of A that pay for another worker to pack
 )
 
-// choose plans an m×n×k product whose rows of B are ldb elements apart. No dimension is 0. A sliver
-// of A takes half of L1, a block of B half of L2, and the panel of A at most half of L3.
+// choose plans a product of a shape, in which no dimension is 0. A sliver of A takes half of L1, a block of B half of
+// L2, and the panel of A at most half of L3.
 //
 // Passes (KC). B in place is read in passes of some of its rows:
 //
@@ -64,11 +64,12 @@ const (
 // that all finish together. There are fewer if the blocks would be too small, for two reasons. To look for further
 // blocks costs time. And a worker that takes a block of another worker misses its cache: the columns of the last
 // product are in the other worker's cache.
-func (e *Field) choose(m, n, k, ldb int) fieldPlan {
+func (e *Field) choose(shape fieldShape) fieldPlan {
+	m, n, k, shared := shape.m, shape.n, shape.k, shape.shared
 	height, _, slivers := e.kernel.Slivers(m)
 	column, panel := 8*e.kernel.Words(height), min(e.caches.L3/2, fieldPanel)
 	ways := max(4, e.caches.L1>>12)
-	tall, shared := height > fieldTall, ldb%4096 == 0
+	tall := height > fieldTall
 	pass, long := ways, fieldPass*ways
 	switch {
 	case tall || !shared:

@@ -41,7 +41,7 @@ func TestField(t *testing.T) {
 func testField(t *testing.T, e *Field, rng *rand.Rand, m, n, k, longer int) {
 	lda, ldb, ldc := k+1, n+3, n+longer
 	a, b, c := drawn(rng, m*lda), drawn(rng, k*ldb), drawn(rng, m*ldc+63)
-	for ldc%64 == 0 && !kernel.Streams(c, ldc) {
+	for ldc%64 == 0 && !kernel.Streams([][]byte{gf256.Bytes(c)}, 0) {
 		c = c[1:]
 	}
 	c = c[:m*ldc]
@@ -77,7 +77,7 @@ func TestFieldPlan(t *testing.T) {
 	for _, m := range []int{1, 4, 24, 100, 5000} {
 		for _, n := range []int{1, 100, 65536, 1 << 20} {
 			for _, k := range []int{1, 10, 128, 3000} {
-				p := e.choose(m, n, k, n)
+				p := e.choose(fieldShape{m, n, k, n%4096 == 0})
 				if p.MC < 1 || p.MC > m || p.KP < 1 || p.KP > k || p.KC < 1 || p.KC > p.KP || p.NC < e.kernel.NR ||
 					p.NC%e.kernel.NR != 0 {
 					t.Errorf("%d×%d×%d: %+v", m, n, k, p)
@@ -94,7 +94,7 @@ func TestFieldPlan(t *testing.T) {
 			}
 		}
 	}
-	if w := e.choose(4, 65536, 10, 65536).Workers; w != 2 {
+	if w := e.choose(fieldShape{4, 65536, 10, true}).Workers; w != 2 {
 		t.Errorf("4×65536×10 has %d workers, want 2", w)
 	}
 }
@@ -120,13 +120,13 @@ func TestFieldPasses(t *testing.T) {
 		{6, 16, 16, 0, 8, false, 12}, {6, 12, 50, 0, 10, false, 12}, {6, 20, 50, 0, 0, true, 12},
 		{24, 3, 17, 8, 17, false, 12}, {24, 32, 128, 8, 22, false, 12}, {6, 20, 192, 8, 24, false, 12},
 		{6, 20, 193, 8, 0, true, 12},
-		{24, 4, 10, 0, 10, false, 8}, {24, 8, 12, 0, 12, false, 8}, {24, 4, 13, 0, 7, false, 8}, {24, 3, 10, 0, 5, false, 8},
+		{24, 4, 10, 0, 10, false, 8}, {24, 8, 12, 0, 12, false, 8}, {24, 4, 13, 0, 7, false, 8}, {24, 3, 10, 0, 10, false, 8},
 		{6, 4, 10, 0, 5, false, 8},
 	} {
 		k := best
 		k.MR = test.mr
-		p := NewField(k, Caches{L1: test.ways << 12, L2: 2 << 20, L3: 16 << 20}, Serial).choose(test.m, 1<<20, test.k,
-			1<<20+test.more)
+		p := NewField(k, Caches{L1: test.ways << 12, L2: 2 << 20, L3: 16 << 20}, Serial).choose(
+			fieldShape{test.m, 1 << 20, test.k, test.more == 0})
 		if p.PackB != test.copied || test.want > 0 && p.KC != test.want || p.PackB && p.NC > fieldCopy {
 			t.Errorf("%d+%d, %d bytes apart, in slivers of %d: %+v, want %d rows of B in a pass, copied: %v", test.k, test.m,
 				1<<20+test.more, test.mr, p, test.want, test.copied)
@@ -142,7 +142,7 @@ func TestFieldBlocks(t *testing.T) {
 		for _, m := range []int{1, 4, 16, 100} {
 			for _, n := range []int{1, 65536, 65537, 1<<20 + 5} {
 				for _, k := range []int{1, 10, 50} {
-					p := e.choose(m, n, k, n)
+					p := e.choose(fieldShape{m, n, k, n%4096 == 0})
 					at := 0
 					for b := range p.blocks(n) {
 						lo, hi := p.block(b, n)
@@ -181,7 +181,7 @@ func TestFieldStream(t *testing.T) {
 		k := best
 		k.MR = 24
 		e := NewField(k, Caches{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}, roundRobin(test.workers))
-		if p := e.choose(test.m, test.n, test.k, test.n); p.Stream != test.want {
+		if p := e.choose(fieldShape{test.m, test.n, test.k, test.n%4096 == 0}); p.Stream != test.want {
 			t.Errorf("%+v: %+v", test, p)
 		}
 	}
@@ -199,7 +199,7 @@ func TestFieldBack(t *testing.T) {
 	} {
 		caches := Caches{L1: 32 << 10, L2: test.l2, L3: 16 << 20}
 		e := NewField(kernel.BestField(), caches, roundRobin(test.workers))
-		p := e.choose(test.m, test.n, test.k, test.n)
+		p := e.choose(fieldShape{test.m, test.n, test.k, test.n%4096 == 0})
 		if p.Back != test.want || p.Back && p.blocks(test.n) < 2 {
 			t.Errorf("%+v: %+v", test, p)
 		}

@@ -80,7 +80,7 @@ func fieldOf(isa cpu.ISA, gfni bool) Field {
 }
 
 // Fetch prefetches a row into L2, and does not wait for it.
-func Fetch(row []gf256.Elem) { gf.Fetch(gf256.Bytes(row)) }
+func Fetch(row []byte) { gf.Fetch(row) }
 
 func matrixWords(rows int) int { return rows }
 

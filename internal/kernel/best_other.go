@@ -2,8 +2,6 @@
 
 package kernel
 
-import "gemm/gf256"
-
 // Best returns the fastest kernel of this build.
 func Best[T Float]() Kernel[T] { return portable[T]() }
 
@@ -11,4 +9,4 @@ func Best[T Float]() Kernel[T] { return portable[T]() }
 func BestField() Field { return portableField() }
 
 // Fetch does nothing; other processors have no prefetch here.
-func Fetch([]gf256.Elem) {}
+func Fetch([]byte) {}

@@ -25,23 +25,22 @@ type Field struct {
 
 	words func(rows int) int // words of a packed column of a sliver
 	pack  func(rows, k int, dst []uint64, a []gf256.Elem, lda int)
-	run   func(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+	run   func(rows, k, n int, a []uint64, b [][]byte, bAt int, c [][]byte, cAt int, into uint8)
 }
 
 // Run computes a sliver, C ← A·B or, with IntoAdd, C ← C + A·B:
 //
 //	for i := range rows {
 //		for l := range k {
-//			gf256.AddScaled(c[i*ldc:][:n], A(i, l), b[l*ldb:][:n])
+//			gf256.AddScaled(c[i][cAt:][:n], A(i, l), b[l][bAt:][:n])
 //		}
 //	}
 //
-// A is rows×k and packed, B is k×n and C is rows×n; rows is at most MR, n is a multiple of NR, and
-// k is at least 1. Row l of B begins at b[l·ldb], row i of C at c[i·ldc]. With IntoStream each row
-// of C begins on a cache line. If this does not hold, or a slice is too short, Run panics before it
-// writes anything. Assembly cannot be preempted, so callers limit k and n: a call takes some
-// hundred microseconds at most.
-func (f *Field) Run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int, into Into) {
+// A is rows×k and packed. Rows of B and C are anywhere in memory; b and c may have more than are used. rows is at most
+// MR, n is a multiple of NR, and k is at least 1. With IntoStream, column cAt of each row of C begins a cache line. If
+// this does not hold, or a slice is too short, Run panics before it writes anything. Assembly cannot be preempted, so
+// callers limit k and n: a call takes some hundred microseconds at most.
+func (f *Field) Run(rows, k, n int, a []uint64, b [][]byte, bAt int, c [][]byte, cAt int, into Into) {
 	if rows <= 0 || n <= 0 {
 		return
 	}
@@ -49,17 +48,33 @@ func (f *Field) Run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf2
 		panic(fmt.Sprintf("kernel: %s computes at most %d rows and multiples of %d columns, not %d and %d", f.Name, f.MR,
 			f.NR, rows, n))
 	}
-	if into == IntoStream && !Streams(c, ldc) {
-		panic(fmt.Sprintf("kernel: rows of C that are written past the caches begin on a line of a cache, not at %p and %d bytes apart", c, ldc))
+	_, _, _ = a[k*f.words(rows)-1], b[k-1], c[rows-1]
+	if b, c = b[:k], c[:rows]; into == IntoStream && !Streams(c, cAt) {
+		panic(fmt.Sprintf("kernel: column %d of a row of C does not begin a cache line", cAt))
 	}
-	_, _, _ = a[k*f.words(rows)-1], b[(k-1)*ldb+n-1], c[(rows-1)*ldc+n-1]
-	f.run(rows, k, n, a, gf256.Bytes(b), ldb, gf256.Bytes(c), ldc, uint8(into))
+	check(b, bAt, n)
+	check(c, cAt, n)
+	f.run(rows, k, n, a, b, bAt, c, cAt, uint8(into))
 }
 
-// Streams reports whether every row of C, with stride ldc, begins at a cache line.
-func Streams(c []gf256.Elem, ldc int) bool {
+// check panics unless all rows have n elements from at on.
+func check(rows [][]byte, at, n int) {
+	for i := range rows {
+		if len(rows[i])-n < at || at < 0 {
+			panic(fmt.Sprintf("kernel: row %d has %d elements, not %d from %d on", i, len(rows[i]), n, at))
+		}
+	}
+}
+
+// Streams reports whether column at of every row of C begins a cache line.
+func Streams(c [][]byte, at int) bool {
 	const line = 64
-	return (uintptr(unsafe.Pointer(unsafe.SliceData(c)))|uintptr(ldc))%line == 0
+	for _, row := range c {
+		if (uintptr(unsafe.Pointer(unsafe.SliceData(row)))+uintptr(at))%line != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Slivers returns how m > 0 rows are divided into slivers; see Kernel.Slivers.

@@ -47,8 +47,8 @@ func TestFieldFences(t *testing.T) {
 					packed := unsafe.Slice((*uint64)(fenced(t, 8*words, behind)), words)
 					b, c := elements(k*n), elements(rows*n)
 					f.Pack(rows, k, packed, random(rng, rows*k), k)
-					f.Run(rows, k, n, packed, b, n, c, n, IntoSet)
-					f.Run(rows, k, n, packed, b, n, c, n, IntoAdd)
+					f.Run(rows, k, n, packed, rowsOf(b, n), 0, rowsOf(c, n), 0, IntoSet)
+					f.Run(rows, k, n, packed, rowsOf(b, n), 0, rowsOf(c, n), 0, IntoAdd)
 					for i, x := range c {
 						if x != (gf256.Elem{}) {
 							t.Fatalf("%s: %d×%d×%d: element %d of A·0 is %v", f.Name, rows, n, k, i, x)

@@ -35,11 +35,11 @@ func packWords(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
 // go8x8 computes a sliver of up to eight rows that packWords packed. One look-up and one addition
 // multiply an element of B by eight elements of A. Each column of C has its sums in one word; eight
 // words are then transposed into eight rows.
-func go8x8(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8) {
+func go8x8(rows, k, n int, a []uint64, b [][]byte, bAt int, c [][]byte, cAt int, into uint8) {
 	for j := 0; j < n; j += 8 {
 		var s0, s1, s2, s3, s4, s5, s6, s7 uint64
 		for l := range k {
-			table, x := (*[256]uint64)(a[256*l:]), (*[8]byte)(b[l*ldb+j:])
+			table, x := (*[256]uint64)(a[256*l:]), (*[8]byte)(b[l][bAt+j:])
 			s0 ^= table[x[0]]
 			s1 ^= table[x[1]]
 			s2 ^= table[x[2]]
@@ -52,7 +52,7 @@ func go8x8(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, int
 		sums := [8]uint64{s0, s1, s2, s3, s4, s5, s6, s7}
 		transpose(&sums)
 		for i, sum := range sums[:rows] {
-			to := c[i*ldc+j:]
+			to := c[i][cAt+j:]
 			if Into(into) == IntoAdd {
 				sum ^= binary.LittleEndian.Uint64(to)
 			}

@@ -8,7 +8,7 @@ DATA nibbles<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA nibbles<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL nibbles<>(SB), RODATA|NOPTR, $32
 
-// func AVX2(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+// func AVX2(rows int, k int, n int, a []uint64, b [][]byte, bAt int, c [][]byte, cAt int, into uint8)
 // Requires: AVX, AVX2, MMX+
 TEXT ·AVX2(SB), NOSPLIT, $0-113
 	MOVQ    rows+0(FP), AX
@@ -16,9 +16,9 @@ TEXT ·AVX2(SB), NOSPLIT, $0-113
 	MOVQ    n+16(FP), R12
 	MOVQ    a_base+24(FP), BX
 	MOVQ    b_base+48(FP), SI
-	MOVQ    ldb+72(FP), R8
+	MOVQ    bAt+72(FP), R8
 	MOVQ    c_base+80(FP), R9
-	MOVQ    ldc+104(FP), R11
+	MOVQ    cAt+104(FP), R11
 	VMOVDQU nibbles<>+0(SB), Y15
 	CMPQ    AX, $0x02
 	JGT     any
@@ -45,11 +45,11 @@ TEXT ·AVX2(SB), NOSPLIT, $0-113
 	JEQ     small2x2x4
 	MOVQ    BX, CX
 	MOVQ    SI, DI
-	LEAQ    (R8)(R8*2), R14
 
 tile1x2x1:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -64,13 +64,12 @@ tile1x2x1:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
+	MOVQ           (R9), R10
+	VMOVDQU        Y0, (R10)(R11*1)
+	VMOVDQU        Y1, 32(R10)(R11*1)
+	ADDQ           $0x00000040, R8
+	ADDQ           $0x00000040, R11
 	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
 	CMPQ           R12, $0x00000040
 	JGE            tile1x2x1
 	TESTQ          R12, R12
@@ -91,9 +90,10 @@ tile1x4:
 	MOVQ           R13, DX
 	CMPB           into+112(FP), $0x01
 	JEQ            load1x4
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -108,9 +108,9 @@ tile1x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	VMOVDQU        64(DI), Y8
-	PREFETCHT0     320(DI)
-	VMOVDQU        96(DI), Y9
+	VMOVDQU        64(R10)(R8*1), Y8
+	PREFETCHT0     320(R10)(R8*1)
+	VMOVDQU        96(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -126,25 +126,26 @@ tile1x4:
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
 	ADDQ           $0x00000020, CX
-	ADDQ           R8, DI
+	ADDQ           $0x18, DI
 	DECQ           DX
 	JMP            sum1x4
 
 load1x4:
-	MOVQ    R9, R10
-	VMOVDQU (R10), Y0
-	VMOVDQU 32(R10), Y1
-	VMOVDQU 64(R10), Y2
-	VMOVDQU 96(R10), Y3
+	MOVQ    (R9), R10
+	VMOVDQU (R10)(R11*1), Y0
+	VMOVDQU 32(R10)(R11*1), Y1
+	VMOVDQU 64(R10)(R11*1), Y2
+	VMOVDQU 96(R10)(R11*1), Y3
 
 sum1x4:
 	SUBQ $0x02, DX
 	JLT  last1x4
 
 step1x4:
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -161,9 +162,9 @@ step1x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	VMOVDQU        64(DI), Y8
-	PREFETCHT0     320(DI)
-	VMOVDQU        96(DI), Y9
+	VMOVDQU        64(R10)(R8*1), Y8
+	PREFETCHT0     320(R10)(R8*1)
+	VMOVDQU        96(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -180,9 +181,10 @@ step1x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R8*1), Y8
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y9
+	MOVQ           24(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -199,9 +201,9 @@ step1x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	VMOVDQU        64(DI)(R8*1), Y8
-	PREFETCHT0     320(DI)(R8*1)
-	VMOVDQU        96(DI)(R8*1), Y9
+	VMOVDQU        64(R10)(R8*1), Y8
+	PREFETCHT0     320(R10)(R8*1)
+	VMOVDQU        96(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -219,16 +221,17 @@ step1x4:
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
 	ADDQ           $0x00000040, CX
-	LEAQ           (DI)(R8*2), DI
+	ADDQ           $0x30, DI
 	SUBQ           $0x02, DX
 	JGE            step1x4
 
 last1x4:
 	CMPQ           DX, $-2
 	JEQ            store1x4
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -245,9 +248,9 @@ last1x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	VMOVDQU        64(DI), Y8
-	PREFETCHT0     320(DI)
-	VMOVDQU        96(DI), Y9
+	VMOVDQU        64(R10)(R8*1), Y8
+	PREFETCHT0     320(R10)(R8*1)
+	VMOVDQU        96(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -266,13 +269,13 @@ last1x4:
 	VPXOR          Y13, Y2, Y2
 
 store1x4:
-	MOVQ    R9, R10
-	VMOVDQU Y0, (R10)
-	VMOVDQU Y1, 32(R10)
-	VMOVDQU Y2, 64(R10)
-	VMOVDQU Y3, 96(R10)
-	ADDQ    $0x00000080, SI
-	ADDQ    $0x00000080, R9
+	MOVQ    (R9), R10
+	VMOVDQU Y0, (R10)(R11*1)
+	VMOVDQU Y1, 32(R10)(R11*1)
+	VMOVDQU Y2, 64(R10)(R11*1)
+	VMOVDQU Y3, 96(R10)(R11*1)
+	ADDQ    $0x00000080, R8
+	ADDQ    $0x00000080, R11
 	SUBQ    $0x00000080, R12
 	CMPQ    R12, $0x00000080
 	JGE     tile1x4
@@ -291,9 +294,10 @@ tile1x2:
 	MOVQ           R13, DX
 	CMPB           into+112(FP), $0x01
 	JEQ            load1x2
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -309,23 +313,24 @@ tile1x2:
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
 	ADDQ           $0x00000020, CX
-	ADDQ           R8, DI
+	ADDQ           $0x18, DI
 	DECQ           DX
 	JMP            sum1x2
 
 load1x2:
-	MOVQ    R9, R10
-	VMOVDQU (R10), Y0
-	VMOVDQU 32(R10), Y1
+	MOVQ    (R9), R10
+	VMOVDQU (R10)(R11*1), Y0
+	VMOVDQU 32(R10)(R11*1), Y1
 
 sum1x2:
 	SUBQ $0x02, DX
 	JLT  last1x2
 
 step1x2:
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -342,9 +347,10 @@ step1x2:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R8*1), Y8
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y9
+	MOVQ           24(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -362,16 +368,17 @@ step1x2:
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
 	ADDQ           $0x00000040, CX
-	LEAQ           (DI)(R8*2), DI
+	ADDQ           $0x30, DI
 	SUBQ           $0x02, DX
 	JGE            step1x2
 
 last1x2:
 	CMPQ           DX, $-2
 	JEQ            store1x2
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -392,21 +399,21 @@ last1x2:
 store1x2:
 	CMPB    into+112(FP), $0x02
 	JEQ     stream1x2
-	MOVQ    R9, R10
-	VMOVDQU Y0, (R10)
-	VMOVDQU Y1, 32(R10)
+	MOVQ    (R9), R10
+	VMOVDQU Y0, (R10)(R11*1)
+	VMOVDQU Y1, 32(R10)(R11*1)
 
 next1x2:
-	ADDQ $0x00000040, SI
-	ADDQ $0x00000040, R9
+	ADDQ $0x00000040, R8
+	ADDQ $0x00000040, R11
 	SUBQ $0x00000040, R12
 	JNE  tile1x2
 	JMP  done
 
 stream1x2:
-	MOVQ     R9, R10
-	VMOVNTDQ Y0, (R10)
-	VMOVNTDQ Y1, 32(R10)
+	MOVQ     (R9), R10
+	VMOVNTDQ Y0, (R10)(R11*1)
+	VMOVNTDQ Y1, 32(R10)(R11*1)
 	JMP      next1x2
 
 above1x2:
@@ -419,9 +426,10 @@ tile2x2:
 	MOVQ           R13, DX
 	CMPB           into+112(FP), $0x01
 	JEQ            load2x2
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -445,26 +453,27 @@ tile2x2:
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
 	ADDQ           $0x00000040, CX
-	ADDQ           R8, DI
+	ADDQ           $0x18, DI
 	DECQ           DX
 	JMP            sum2x2
 
 load2x2:
-	MOVQ    R9, R10
-	VMOVDQU (R10), Y0
-	VMOVDQU 32(R10), Y1
-	ADDQ    R11, R10
-	VMOVDQU (R10), Y2
-	VMOVDQU 32(R10), Y3
+	MOVQ    (R9), R10
+	VMOVDQU (R10)(R11*1), Y0
+	VMOVDQU 32(R10)(R11*1), Y1
+	MOVQ    24(R9), R10
+	VMOVDQU (R10)(R11*1), Y2
+	VMOVDQU 32(R10)(R11*1), Y3
 
 sum2x2:
 	SUBQ $0x02, DX
 	JLT  last2x2
 
 step2x2:
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -491,9 +500,10 @@ step2x2:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R8*1), Y8
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y9
+	MOVQ           24(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -521,16 +531,17 @@ step2x2:
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
 	ADDQ           $0x00000080, CX
-	LEAQ           (DI)(R8*2), DI
+	ADDQ           $0x30, DI
 	SUBQ           $0x02, DX
 	JGE            step2x2
 
 last2x2:
 	CMPQ           DX, $-2
 	JEQ            store2x2
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -561,27 +572,27 @@ last2x2:
 store2x2:
 	CMPB    into+112(FP), $0x02
 	JEQ     stream2x2
-	MOVQ    R9, R10
-	VMOVDQU Y0, (R10)
-	VMOVDQU Y1, 32(R10)
-	ADDQ    R11, R10
-	VMOVDQU Y2, (R10)
-	VMOVDQU Y3, 32(R10)
+	MOVQ    (R9), R10
+	VMOVDQU Y0, (R10)(R11*1)
+	VMOVDQU Y1, 32(R10)(R11*1)
+	MOVQ    24(R9), R10
+	VMOVDQU Y2, (R10)(R11*1)
+	VMOVDQU Y3, 32(R10)(R11*1)
 
 next2x2:
-	ADDQ $0x00000040, SI
-	ADDQ $0x00000040, R9
+	ADDQ $0x00000040, R8
+	ADDQ $0x00000040, R11
 	SUBQ $0x00000040, R12
 	JNE  tile2x2
 	JMP  done
 
 stream2x2:
-	MOVQ     R9, R10
-	VMOVNTDQ Y0, (R10)
-	VMOVNTDQ Y1, 32(R10)
-	ADDQ     R11, R10
-	VMOVNTDQ Y2, (R10)
-	VMOVNTDQ Y3, 32(R10)
+	MOVQ     (R9), R10
+	VMOVNTDQ Y0, (R10)(R11*1)
+	VMOVNTDQ Y1, 32(R10)(R11*1)
+	MOVQ     24(R9), R10
+	VMOVNTDQ Y2, (R10)(R11*1)
+	VMOVNTDQ Y3, 32(R10)(R11*1)
 	JMP      next2x2
 
 above2x2:
@@ -594,9 +605,10 @@ tile3x2:
 	MOVQ           R13, DX
 	CMPB           into+112(FP), $0x01
 	JEQ            load3x2
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -628,29 +640,30 @@ tile3x2:
 	VPXOR          Y14, Y5, Y5
 	VPXOR          Y13, Y4, Y4
 	ADDQ           $0x00000060, CX
-	ADDQ           R8, DI
+	ADDQ           $0x18, DI
 	DECQ           DX
 	JMP            sum3x2
 
 load3x2:
-	MOVQ    R9, R10
-	VMOVDQU (R10), Y0
-	VMOVDQU 32(R10), Y1
-	ADDQ    R11, R10
-	VMOVDQU (R10), Y2
-	VMOVDQU 32(R10), Y3
-	ADDQ    R11, R10
-	VMOVDQU (R10), Y4
-	VMOVDQU 32(R10), Y5
+	MOVQ    (R9), R10
+	VMOVDQU (R10)(R11*1), Y0
+	VMOVDQU 32(R10)(R11*1), Y1
+	MOVQ    24(R9), R10
+	VMOVDQU (R10)(R11*1), Y2
+	VMOVDQU 32(R10)(R11*1), Y3
+	MOVQ    48(R9), R10
+	VMOVDQU (R10)(R11*1), Y4
+	VMOVDQU 32(R10)(R11*1), Y5
 
 sum3x2:
 	SUBQ $0x02, DX
 	JLT  last3x2
 
 step3x2:
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -687,9 +700,10 @@ step3x2:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y5, Y5
 	VPXOR          Y13, Y4, Y4
-	VMOVDQU        (DI)(R8*1), Y8
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y9
+	MOVQ           24(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -727,16 +741,17 @@ step3x2:
 	VPXOR          Y14, Y5, Y5
 	VPXOR          Y13, Y4, Y4
 	ADDQ           $0x000000c0, CX
-	LEAQ           (DI)(R8*2), DI
+	ADDQ           $0x30, DI
 	SUBQ           $0x02, DX
 	JGE            step3x2
 
 last3x2:
 	CMPQ           DX, $-2
 	JEQ            store3x2
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -777,33 +792,33 @@ last3x2:
 store3x2:
 	CMPB    into+112(FP), $0x02
 	JEQ     stream3x2
-	MOVQ    R9, R10
-	VMOVDQU Y0, (R10)
-	VMOVDQU Y1, 32(R10)
-	ADDQ    R11, R10
-	VMOVDQU Y2, (R10)
-	VMOVDQU Y3, 32(R10)
-	ADDQ    R11, R10
-	VMOVDQU Y4, (R10)
-	VMOVDQU Y5, 32(R10)
+	MOVQ    (R9), R10
+	VMOVDQU Y0, (R10)(R11*1)
+	VMOVDQU Y1, 32(R10)(R11*1)
+	MOVQ    24(R9), R10
+	VMOVDQU Y2, (R10)(R11*1)
+	VMOVDQU Y3, 32(R10)(R11*1)
+	MOVQ    48(R9), R10
+	VMOVDQU Y4, (R10)(R11*1)
+	VMOVDQU Y5, 32(R10)(R11*1)
 
 next3x2:
-	ADDQ $0x00000040, SI
-	ADDQ $0x00000040, R9
+	ADDQ $0x00000040, R8
+	ADDQ $0x00000040, R11
 	SUBQ $0x00000040, R12
 	JNE  tile3x2
 	JMP  done
 
 stream3x2:
-	MOVQ     R9, R10
-	VMOVNTDQ Y0, (R10)
-	VMOVNTDQ Y1, 32(R10)
-	ADDQ     R11, R10
-	VMOVNTDQ Y2, (R10)
-	VMOVNTDQ Y3, 32(R10)
-	ADDQ     R11, R10
-	VMOVNTDQ Y4, (R10)
-	VMOVNTDQ Y5, 32(R10)
+	MOVQ     (R9), R10
+	VMOVNTDQ Y0, (R10)(R11*1)
+	VMOVNTDQ Y1, 32(R10)(R11*1)
+	MOVQ     24(R9), R10
+	VMOVNTDQ Y2, (R10)(R11*1)
+	VMOVNTDQ Y3, 32(R10)(R11*1)
+	MOVQ     48(R9), R10
+	VMOVNTDQ Y4, (R10)(R11*1)
+	VMOVNTDQ Y5, 32(R10)(R11*1)
 	JMP      next3x2
 
 above3x2:
@@ -813,9 +828,10 @@ tile4x2:
 	MOVQ           R13, DX
 	CMPB           into+112(FP), $0x01
 	JEQ            load4x2
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -855,32 +871,33 @@ tile4x2:
 	VPXOR          Y14, Y7, Y7
 	VPXOR          Y13, Y6, Y6
 	ADDQ           $0x00000080, CX
-	ADDQ           R8, DI
+	ADDQ           $0x18, DI
 	DECQ           DX
 	JMP            sum4x2
 
 load4x2:
-	MOVQ    R9, R10
-	VMOVDQU (R10), Y0
-	VMOVDQU 32(R10), Y1
-	ADDQ    R11, R10
-	VMOVDQU (R10), Y2
-	VMOVDQU 32(R10), Y3
-	ADDQ    R11, R10
-	VMOVDQU (R10), Y4
-	VMOVDQU 32(R10), Y5
-	ADDQ    R11, R10
-	VMOVDQU (R10), Y6
-	VMOVDQU 32(R10), Y7
+	MOVQ    (R9), R10
+	VMOVDQU (R10)(R11*1), Y0
+	VMOVDQU 32(R10)(R11*1), Y1
+	MOVQ    24(R9), R10
+	VMOVDQU (R10)(R11*1), Y2
+	VMOVDQU 32(R10)(R11*1), Y3
+	MOVQ    48(R9), R10
+	VMOVDQU (R10)(R11*1), Y4
+	VMOVDQU 32(R10)(R11*1), Y5
+	MOVQ    72(R9), R10
+	VMOVDQU (R10)(R11*1), Y6
+	VMOVDQU 32(R10)(R11*1), Y7
 
 sum4x2:
 	SUBQ $0x02, DX
 	JLT  last4x2
 
 step4x2:
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -927,9 +944,10 @@ step4x2:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y7, Y7
 	VPXOR          Y13, Y6, Y6
-	VMOVDQU        (DI)(R8*1), Y8
-	PREFETCHT0     256(DI)(R8*1)
-	VMOVDQU        32(DI)(R8*1), Y9
+	MOVQ           24(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -977,16 +995,17 @@ step4x2:
 	VPXOR          Y14, Y7, Y7
 	VPXOR          Y13, Y6, Y6
 	ADDQ           $0x00000100, CX
-	LEAQ           (DI)(R8*2), DI
+	ADDQ           $0x30, DI
 	SUBQ           $0x02, DX
 	JGE            step4x2
 
 last4x2:
 	CMPQ           DX, $-2
 	JEQ            store4x2
-	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	PREFETCHT0     256(R10)(R8*1)
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1037,49 +1056,49 @@ last4x2:
 store4x2:
 	CMPB    into+112(FP), $0x02
 	JEQ     stream4x2
-	MOVQ    R9, R10
-	VMOVDQU Y0, (R10)
-	VMOVDQU Y1, 32(R10)
-	ADDQ    R11, R10
-	VMOVDQU Y2, (R10)
-	VMOVDQU Y3, 32(R10)
-	ADDQ    R11, R10
-	VMOVDQU Y4, (R10)
-	VMOVDQU Y5, 32(R10)
-	ADDQ    R11, R10
-	VMOVDQU Y6, (R10)
-	VMOVDQU Y7, 32(R10)
+	MOVQ    (R9), R10
+	VMOVDQU Y0, (R10)(R11*1)
+	VMOVDQU Y1, 32(R10)(R11*1)
+	MOVQ    24(R9), R10
+	VMOVDQU Y2, (R10)(R11*1)
+	VMOVDQU Y3, 32(R10)(R11*1)
+	MOVQ    48(R9), R10
+	VMOVDQU Y4, (R10)(R11*1)
+	VMOVDQU Y5, 32(R10)(R11*1)
+	MOVQ    72(R9), R10
+	VMOVDQU Y6, (R10)(R11*1)
+	VMOVDQU Y7, 32(R10)(R11*1)
 
 next4x2:
-	ADDQ $0x00000040, SI
-	ADDQ $0x00000040, R9
+	ADDQ $0x00000040, R8
+	ADDQ $0x00000040, R11
 	SUBQ $0x00000040, R12
 	JNE  tile4x2
 	JMP  done
 
 stream4x2:
-	MOVQ     R9, R10
-	VMOVNTDQ Y0, (R10)
-	VMOVNTDQ Y1, 32(R10)
-	ADDQ     R11, R10
-	VMOVNTDQ Y2, (R10)
-	VMOVNTDQ Y3, 32(R10)
-	ADDQ     R11, R10
-	VMOVNTDQ Y4, (R10)
-	VMOVNTDQ Y5, 32(R10)
-	ADDQ     R11, R10
-	VMOVNTDQ Y6, (R10)
-	VMOVNTDQ Y7, 32(R10)
+	MOVQ     (R9), R10
+	VMOVNTDQ Y0, (R10)(R11*1)
+	VMOVNTDQ Y1, 32(R10)(R11*1)
+	MOVQ     24(R9), R10
+	VMOVNTDQ Y2, (R10)(R11*1)
+	VMOVNTDQ Y3, 32(R10)(R11*1)
+	MOVQ     48(R9), R10
+	VMOVNTDQ Y4, (R10)(R11*1)
+	VMOVNTDQ Y5, 32(R10)(R11*1)
+	MOVQ     72(R9), R10
+	VMOVNTDQ Y6, (R10)(R11*1)
+	VMOVNTDQ Y7, 32(R10)(R11*1)
 	JMP      next4x2
 
 small2x2x1:
 	MOVQ BX, CX
 	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
 
 tile2x2x1:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1102,16 +1121,15 @@ tile2x2x1:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           R11, R10
-	VMOVDQU        Y2, (R10)
-	VMOVDQU        Y3, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
+	MOVQ           (R9), R10
+	VMOVDQU        Y0, (R10)(R11*1)
+	VMOVDQU        Y1, 32(R10)(R11*1)
+	MOVQ           24(R9), R10
+	VMOVDQU        Y2, (R10)(R11*1)
+	VMOVDQU        Y3, 32(R10)(R11*1)
+	ADDQ           $0x00000040, R8
+	ADDQ           $0x00000040, R11
 	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
 	CMPQ           R12, $0x00000040
 	JGE            tile2x2x1
 	TESTQ          R12, R12
@@ -1121,11 +1139,11 @@ tile2x2x1:
 small1x2x2:
 	MOVQ BX, CX
 	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
 
 tile1x2x2:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1140,8 +1158,9 @@ tile1x2x2:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R8*1), Y8
-	VMOVDQU        32(DI)(R8*1), Y9
+	MOVQ           24(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1158,13 +1177,12 @@ tile1x2x2:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
+	MOVQ           (R9), R10
+	VMOVDQU        Y0, (R10)(R11*1)
+	VMOVDQU        Y1, 32(R10)(R11*1)
+	ADDQ           $0x00000040, R8
+	ADDQ           $0x00000040, R11
 	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
 	CMPQ           R12, $0x00000040
 	JGE            tile1x2x2
 	TESTQ          R12, R12
@@ -1174,11 +1192,11 @@ tile1x2x2:
 small2x2x2:
 	MOVQ BX, CX
 	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
 
 tile2x2x2:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1201,8 +1219,9 @@ tile2x2x2:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R8*1), Y8
-	VMOVDQU        32(DI)(R8*1), Y9
+	MOVQ           24(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1229,16 +1248,15 @@ tile2x2x2:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           R11, R10
-	VMOVDQU        Y2, (R10)
-	VMOVDQU        Y3, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
+	MOVQ           (R9), R10
+	VMOVDQU        Y0, (R10)(R11*1)
+	VMOVDQU        Y1, 32(R10)(R11*1)
+	MOVQ           24(R9), R10
+	VMOVDQU        Y2, (R10)(R11*1)
+	VMOVDQU        Y3, 32(R10)(R11*1)
+	ADDQ           $0x00000040, R8
+	ADDQ           $0x00000040, R11
 	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
 	CMPQ           R12, $0x00000040
 	JGE            tile2x2x2
 	TESTQ          R12, R12
@@ -1248,11 +1266,11 @@ tile2x2x2:
 small1x2x3:
 	MOVQ BX, CX
 	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
 
 tile1x2x3:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1267,8 +1285,9 @@ tile1x2x3:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R8*1), Y8
-	VMOVDQU        32(DI)(R8*1), Y9
+	MOVQ           24(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1285,8 +1304,9 @@ tile1x2x3:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R8*2), Y8
-	VMOVDQU        32(DI)(R8*2), Y9
+	MOVQ           48(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1303,13 +1323,12 @@ tile1x2x3:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
+	MOVQ           (R9), R10
+	VMOVDQU        Y0, (R10)(R11*1)
+	VMOVDQU        Y1, 32(R10)(R11*1)
+	ADDQ           $0x00000040, R8
+	ADDQ           $0x00000040, R11
 	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
 	CMPQ           R12, $0x00000040
 	JGE            tile1x2x3
 	TESTQ          R12, R12
@@ -1319,11 +1338,11 @@ tile1x2x3:
 small2x2x3:
 	MOVQ BX, CX
 	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
 
 tile2x2x3:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1346,8 +1365,9 @@ tile2x2x3:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R8*1), Y8
-	VMOVDQU        32(DI)(R8*1), Y9
+	MOVQ           24(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1374,8 +1394,9 @@ tile2x2x3:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R8*2), Y8
-	VMOVDQU        32(DI)(R8*2), Y9
+	MOVQ           48(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1402,16 +1423,15 @@ tile2x2x3:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           R11, R10
-	VMOVDQU        Y2, (R10)
-	VMOVDQU        Y3, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
+	MOVQ           (R9), R10
+	VMOVDQU        Y0, (R10)(R11*1)
+	VMOVDQU        Y1, 32(R10)(R11*1)
+	MOVQ           24(R9), R10
+	VMOVDQU        Y2, (R10)(R11*1)
+	VMOVDQU        Y3, 32(R10)(R11*1)
+	ADDQ           $0x00000040, R8
+	ADDQ           $0x00000040, R11
 	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
 	CMPQ           R12, $0x00000040
 	JGE            tile2x2x3
 	TESTQ          R12, R12
@@ -1421,11 +1441,11 @@ tile2x2x3:
 small1x2x4:
 	MOVQ BX, CX
 	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
 
 tile1x2x4:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1440,8 +1460,9 @@ tile1x2x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R8*1), Y8
-	VMOVDQU        32(DI)(R8*1), Y9
+	MOVQ           24(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1458,8 +1479,9 @@ tile1x2x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R8*2), Y8
-	VMOVDQU        32(DI)(R8*2), Y9
+	MOVQ           48(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1476,8 +1498,9 @@ tile1x2x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	VMOVDQU        (DI)(R14*1), Y8
-	VMOVDQU        32(DI)(R14*1), Y9
+	MOVQ           72(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1494,13 +1517,12 @@ tile1x2x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
+	MOVQ           (R9), R10
+	VMOVDQU        Y0, (R10)(R11*1)
+	VMOVDQU        Y1, 32(R10)(R11*1)
+	ADDQ           $0x00000040, R8
+	ADDQ           $0x00000040, R11
 	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
 	CMPQ           R12, $0x00000040
 	JGE            tile1x2x4
 	TESTQ          R12, R12
@@ -1510,11 +1532,11 @@ tile1x2x4:
 small2x2x4:
 	MOVQ BX, CX
 	MOVQ SI, DI
-	LEAQ (R8)(R8*2), R14
 
 tile2x2x4:
-	VMOVDQU        (DI), Y8
-	VMOVDQU        32(DI), Y9
+	MOVQ           (DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1537,8 +1559,9 @@ tile2x2x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R8*1), Y8
-	VMOVDQU        32(DI)(R8*1), Y9
+	MOVQ           24(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1565,8 +1588,9 @@ tile2x2x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R8*2), Y8
-	VMOVDQU        32(DI)(R8*2), Y9
+	MOVQ           48(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1593,8 +1617,9 @@ tile2x2x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
-	VMOVDQU        (DI)(R14*1), Y8
-	VMOVDQU        32(DI)(R14*1), Y9
+	MOVQ           72(DI), R10
+	VMOVDQU        (R10)(R8*1), Y8
+	VMOVDQU        32(R10)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
 	VPAND          Y15, Y8, Y8
@@ -1621,16 +1646,15 @@ tile2x2x4:
 	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
-	MOVQ           R9, R10
-	VMOVDQU        Y0, (R10)
-	VMOVDQU        Y1, 32(R10)
-	ADDQ           R11, R10
-	VMOVDQU        Y2, (R10)
-	VMOVDQU        Y3, 32(R10)
-	ADDQ           $0x00000040, DI
-	ADDQ           $0x00000040, R9
+	MOVQ           (R9), R10
+	VMOVDQU        Y0, (R10)(R11*1)
+	VMOVDQU        Y1, 32(R10)(R11*1)
+	MOVQ           24(R9), R10
+	VMOVDQU        Y2, (R10)(R11*1)
+	VMOVDQU        Y3, 32(R10)(R11*1)
+	ADDQ           $0x00000040, R8
+	ADDQ           $0x00000040, R11
 	SUBQ           $0x00000040, R12
-	MOVQ           DI, SI
 	CMPQ           R12, $0x00000040
 	JGE            tile2x2x4
 	TESTQ          R12, R12

@@ -6,4 +6,4 @@ package gf
 // A is packed with Matrices.
 //
 //go:noescape
-func GFNI512(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+func GFNI512(rows int, k int, n int, a []uint64, b [][]byte, bAt int, c [][]byte, cAt int, into uint8)

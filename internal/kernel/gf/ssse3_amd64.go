@@ -6,4 +6,4 @@ package gf
 // A is packed with Nibbles.
 //
 //go:noescape
-func SSSE3(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+func SSSE3(rows int, k int, n int, a []uint64, b [][]byte, bAt int, c [][]byte, cAt int, into uint8)

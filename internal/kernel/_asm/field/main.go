@@ -91,31 +91,25 @@ func (g *generator) sum(t shape, row, vector int) reg.VecPhysical {
 	return g.vector(row*t.vectors + vector)
 }
 
-// from returns the address of a vector of B, in one of up to four steps.
-func (g *generator) from(step, vector int) Mem {
-	m := Mem{Base: bAt, Disp: vector * g.width}
-	switch step {
-	case 1, 2:
-		m.Index, m.Scale = ldb, uint8(step)
-	case 3:
-		m.Index, m.Scale = ldb3, 1
-	}
-	return m
+// header is the bytes of the header of a slice, which begins with the address of its elements.
+const header = 24
+
+// from loads the address of a row, from its header in a table of rows.
+func from(table reg.Register, i int, row reg.Register) { MOVQ(Mem{Base: table, Disp: header * i}, row) }
+
+// vectorOf returns the address of a vector of the tile in a row.
+func (g *generator) vectorOf(row, column reg.Register, i int) Mem {
+	return Mem{Base: row, Index: column, Scale: 1, Disp: i * g.width}
 }
 
-// load loads a vector of B and prefetches the data after it.
-func (g *generator) load(t shape, step, vector int, to Op) {
-	g.move(g.from(step, vector), to)
-	g.fetch(t, step, vector)
-}
-
-// fetch prefetches the cache line 256 bytes after a vector of B. The hardware does not follow the rows of
+// load loads a vector of B and prefetches the cache line 256 bytes after it. The hardware does not follow the rows of
 // B if there are many of them, or if they share cache sets.
-func (g *generator) fetch(t shape, step, vector int) {
+func (g *generator) load(t shape, row reg.Register, vector int, to Op) {
+	m := g.vectorOf(row, bColumn, vector)
+	g.move(m, to)
 	if !(t.k > 0 && g.steady) && vector*g.width%64 == 0 {
-		ahead := g.from(step, vector)
-		ahead.Disp += 256
-		PREFETCHT0(ahead)
+		m.Disp += 256
+		PREFETCHT0(m)
 	}
 }
 
@@ -134,17 +128,19 @@ var (
 	aAt     = reg.RCX // column l of it
 	aNext   = reg.RBP // column l+1
 	column  = reg.R14 // bytes of a column, if heights share a loop
-	b       = reg.RSI // the tile's columns of B
-	bAt     = reg.RDI // row l of them
-	ldb     = reg.R8  // bytes between rows of B
-	ldb3    = reg.R14 // three times as many, for small tiles
-	c       = reg.R9  // the tile of C
-	cAt     = reg.R10 // row i of it
-	ldc     = reg.R11 // bytes between rows of C
+	b       = reg.RSI // the headers of the rows of B
+	bAt     = reg.RDI // the header of row l
+	c       = reg.R9  // the headers of the rows of C
+	bColumn = reg.R8  // the first column of the tile, in rows of B
+	cColumn = reg.R11 // and in rows of C
+	row     = reg.R10 // a row of B or C
 	columns = reg.R12 // to come
 	depth   = reg.R13 // k
 	steps   = reg.RDX // of k, to come
 )
+
+// rowsOfB has a register for each of two rows of B.
+var rowsOfB = [2]reg.Register{row, reg.R15}
 
 var zmm, ymm, xmm = simd.Z, simd.Y, simd.X
 
@@ -185,8 +181,11 @@ func gfni512() *generator {
 		rest := zmm[t.rows*t.vectors:]
 		x, broadcast, product := rest[:2*t.vectors], rest[2*t.vectors:][:2], rest[2*t.vectors+2:][:2]
 		for step := range steps {
+			from(bAt, first+step, rowsOfB[step]) // both before a vector is loaded
+		}
+		for step := range steps {
 			for v := range t.vectors {
-				g.load(t, first+step, v, x[2*v+step])
+				g.load(t, rowsOfB[step], v, x[2*v+step])
 			}
 		}
 		g.forRows(t, func(i int) {
@@ -250,8 +249,9 @@ func gfni256() *generator {
 	g.hold = g.broadcasts(held)
 	g.multiply = stepwise(func(t shape, step int, set bool) {
 		x, matrix, product := ymm[16-2-t.vectors:14], ymm[14], ymm[15]
+		from(bAt, step, row)
 		for v := range t.vectors {
-			g.load(t, step, v, x[v])
+			g.load(t, row, v, x[v])
 		}
 		g.forRows(t, func(i int) {
 			if t.k > 0 {
@@ -306,9 +306,10 @@ func avx2() *generator {
 	low, high, tables, product, selects := ymm[8:10], ymm[10:12], ymm[12:14], ymm[14], ymm[15]
 	g.begin = func() { VMOVDQU(nibbles, selects) }
 	g.multiply = stepwise(func(t shape, step int, set bool) {
+		from(bAt, step, row)
 		for first := 0; first < t.vectors; first += 2 {
 			for v := range 2 {
-				g.load(t, step, first+v, low[v])
+				g.load(t, row, first+v, low[v])
 			}
 			for v := range 2 {
 				VPSRLW(U8(4), low[v], high[v])
@@ -355,9 +356,10 @@ func ssse3() *generator {
 	index, product, selects := [][]reg.VecPhysical{xmm[8:10], xmm[10:12]}, xmm[12:15], xmm[15]
 	g.begin = func() { MOVOU(nibbles, selects) }
 	g.multiply = stepwise(func(t shape, step int, set bool) {
+		from(bAt, step, row)
 		for v := range t.vectors {
 			low, high := index[0][v], index[1][v]
-			g.move(g.from(step, v), low)
+			g.move(g.vectorOf(row, bColumn, v), low)
 			MOVO(low, high)
 			PSRLQ(U8(4), high)
 			PAND(selects, low)
@@ -385,7 +387,7 @@ func ssse3() *generator {
 
 // function generates the function called name.
 func (g *generator) function(name, doc, isa string) {
-	TEXT(name, NOSPLIT, "func(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)")
+	TEXT(name, NOSPLIT, "func(rows, k, n int, a []uint64, b [][]byte, bAt int, c [][]byte, cAt int, into uint8)")
 	packed := map[int]string{8: "Matrices", 32: "Nibbles"}[g.packed]
 	Doc(fmt.Sprintf("%s computes a sliver of up to %d rows by %s; see kernel.Field.", name, g.rows, doc),
 		"A is packed with "+packed+".")
@@ -395,9 +397,9 @@ func (g *generator) function(name, doc, isa string) {
 	Load(Param("n"), columns)
 	Load(Param("a").Base(), a)
 	Load(Param("b").Base(), b)
-	Load(Param("ldb"), ldb)
+	Load(Param("bAt"), bColumn)
 	Load(Param("c").Base(), c)
-	Load(Param("ldc"), ldc)
+	Load(Param("cAt"), cColumn)
 	if g.begin != nil {
 		g.begin()
 	}
@@ -529,7 +531,7 @@ func (g *generator) tile(t shape) {
 	} else {
 		g.multiply(t, 0, 1, true)
 		ADDQ(U32(t.rows*g.packed), aAt)
-		ADDQ(ldb, bAt)
+		ADDQ(U8(header), bAt)
 		DECQ(steps)
 	}
 	JMP(LabelRef(label("sum", t)))
@@ -547,7 +549,7 @@ func (g *generator) tile(t shape) {
 	} else {
 		ADDQ(U32(2*t.rows*g.packed), aAt)
 	}
-	LEAQ(Mem{Base: bAt, Index: ldb, Scale: 2}, bAt)
+	ADDQ(U8(2*header), bAt)
 	SUBQ(U8(2), steps)
 	JGE(LabelRef(label("step", t)))
 	Label(label("last", t))
@@ -564,8 +566,8 @@ func (g *generator) tile(t shape) {
 	if t.vectors == g.vectors {
 		Label(label("next", t))
 	}
-	ADDQ(g.bytes(t), b)
-	ADDQ(g.bytes(t), c)
+	ADDQ(g.bytes(t), bColumn)
+	ADDQ(g.bytes(t), cColumn)
 	SUBQ(g.bytes(t), columns)
 }
 
@@ -574,7 +576,6 @@ func (g *generator) unrolled(t shape) {
 	Label(label("small", t))
 	MOVQ(a, aAt)
 	MOVQ(b, bAt)
-	LEAQ(Mem{Base: ldb, Index: ldb, Scale: 2}, ldb3)
 	if g.hold != nil {
 		g.hold(t)
 	}
@@ -583,10 +584,9 @@ func (g *generator) unrolled(t shape) {
 		g.multiply(t, step, min(2, t.k-step), step == 0)
 	}
 	g.each(t, func(at Mem, sum reg.VecPhysical) { g.move(sum, at) })
-	ADDQ(g.bytes(t), bAt)
-	ADDQ(g.bytes(t), c)
+	ADDQ(g.bytes(t), bColumn)
+	ADDQ(g.bytes(t), cColumn)
 	SUBQ(g.bytes(t), columns)
-	MOVQ(bAt, b)
 	g.again(t)
 	JNE(LabelRef("any"))
 	JMP(LabelRef("done"))
@@ -594,13 +594,10 @@ func (g *generator) unrolled(t shape) {
 
 // each calls f for every vector of a tile of C and the register of its sum.
 func (g *generator) each(t shape, f func(at Mem, sum reg.VecPhysical)) {
-	MOVQ(c, cAt)
 	g.forRows(t, func(i int) {
-		if i > 0 {
-			ADDQ(ldc, cAt)
-		}
+		from(c, i, row)
 		for v := range t.vectors {
-			f(Mem{Base: cAt, Disp: v * g.width}, g.sum(t, i, v))
+			f(g.vectorOf(row, cColumn, v), g.sum(t, i, v))
 		}
 	})
 }
