@@ -50,3 +50,23 @@ func TestHugeLeadingDimensions(t *testing.T) {
 	t.Run("f64", func(t *testing.T) { testHuge(t, doubles(impl)) })
 	t.Run("f32", func(t *testing.T) { testHuge(t, singles(impl)) })
 }
+
+// TestHugeVectors is TestHugeLeadingDimensions for level 2.
+func TestHugeVectors(t *testing.T) {
+	for op := gemv; op <= trsv; op++ {
+		for _, n := range []int{2, 3, 17, 60} {
+			for _, ld := range huge {
+				a, x := make([]float64, n*n), make([]float64, n)
+				message := func() (out any) {
+					defer func() { out = recover() }()
+					doubleRoutines(impl).run(matrixVector[float64]{op, blas.Lower, NoTrans, blas.NonUnit, n, n, ld, 1, 0, a, x,
+						slices.Clone(x), 1, 1})
+					return nil
+				}()
+				if message != shortA {
+					t.Errorf("operation %d, n=%d, lda %d: panicked with %v", op, n, ld, message)
+				}
+			}
+		}
+	}
+}

@@ -45,10 +45,16 @@
 //	swap     x ↔ y
 //	rot      x ← c·x + s·y, y ← c·y − s·x
 //
-// Of level 2, gemv and ger are divided among the workers if the matrix is large:
+// Of level 2 (D and S), with kernels for AVX2 and AVX-512; on other processors gonum computes. gemv and ger are divided
+// among the workers if the matrix is large. Vectors with gaps are copied unless the matrix is small.
 //
 //	gemv     y ← α·op(A)·x + β·y
 //	ger      A ← α·x·yᵀ + A
+//	symv     y ← α·A·x + β·y, A symmetric
+//	syr      A ← α·x·xᵀ + A, one triangle of it
+//	syr2     A ← α·(x·yᵀ + y·xᵀ) + A, one triangle of it
+//	trmv     x ← op(A)·x, A triangular
+//	trsv     x ← op(A)⁻¹·x, A triangular
 //
 // For complex numbers (Z and C) all of level 3 is overridden, with hemm, herk and her2k. A complex product is four real
 // products.
@@ -70,7 +76,7 @@
 // An element is a sum of terms α·a·b, and of β·c. If the sum of their magnitudes is at most 2⁻²⁵ of the largest
 // number, the error is small in comparison with that sum, whatever α, A and B are; to this, underflow adds at
 // most 2²⁴ of the least number for each term. Reference BLAS multiplies one operand by α first, which may
-// overflow or underflow. So do gemv and ger if 2⁻²⁴ ≤ |α| ≤ 2²⁴; then no element may be so near to the ends of
+// overflow or underflow. So does level 2 if 2⁻²⁴ ≤ |α| ≤ 2²⁴; then no element may be so near to the ends of
 // the range. trsm multiplies a vector of B by α first, or the solution if an element of B would leave the range.
 package blas
 

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"gonum.org/v1/gonum/blas"
+
 	"gemm"
 	"gemm/gemmtest"
 )
@@ -90,6 +92,7 @@ func TestAllocations(t *testing.T) {
 	const order = 800
 	x, y, z := make([]float64, order*order), make([]float64, order), filledComplex(rng, 40*40)
 	none("gemv", order, func() { impl.Dgemv(NoTrans, order, order, 1, x, order, x, 1, 0, y, 1) })
+	none("symv", order/2, func() { impl.Dsymv(blas.Upper, order/2, 1, x, order, x, 2, 1, y, -2) })
 	none("zgemm", 40, func() { impl.Zgemm(NoTrans, NoTrans, 40, 40, 40, 1, z, 40, z, 40, 0, z, 40) })
 	for _, n := range []int{2, 12, 64, 300} {
 		a, c := gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n)

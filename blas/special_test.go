@@ -128,7 +128,7 @@ func (x bigComplex) over(z complex128) bigComplex {
 	return bigComplex{out[0].Quo(out[0], norm), out[1].Quo(out[1], norm)}
 }
 
-// TestVectorRange is TestRange for gemv and ger, with vectors in both directions.
+// TestVectorRange is TestRange for level 2, with vectors in both directions.
 func TestVectorRange(t *testing.T) {
 	const m, n, lda = 5, 7, 9
 	rng := rand.New(rand.NewPCG(18, 20))
@@ -162,6 +162,37 @@ func TestVectorRange(t *testing.T) {
 			o.add(1, 1, complex(before[3*lda+2], 0))
 			if _, err := o.check(complex(a[3*lda+2], 0), 2, false); err != nil {
 				t.Errorf("ger, α=%g: %v", g.alpha, err)
+			}
+			for i := range a {
+				a[i] = g.a
+			}
+			for i := range y {
+				x[i], y[i] = g.b, 0
+			}
+			impl.Dsymv(blas.Lower, m, g.alpha, a, lda, x, 1, 0, y, inc)
+			o = newOracle()
+			o.add(complex(m*g.alpha, 0), complex(g.a, 0), complex(g.b, 0))
+			if _, err := o.check(complex(elements(y, m, inc, 3, 4)[0], 0), m, false); err != nil {
+				t.Errorf("symv, α=%g: %v", g.alpha, err)
+			}
+			for i := range y {
+				y[i] = g.a
+			}
+			for name, rank := range map[string]func(){
+				"syr2": func() { impl.Dsyr2(blas.Upper, m, g.alpha, x, 1, y, inc, a, lda) },
+				"syr":  func() { impl.Dsyr(blas.Upper, m, g.alpha, x, inc, a, lda) },
+			} {
+				clear(a)
+				rank()
+				o = newOracle()
+				if name == "syr" {
+					o.add(complex(g.alpha, 0), complex(g.b, 0), complex(g.b, 0))
+				} else {
+					o.add(complex(2*g.alpha, 0), complex(g.a, 0), complex(g.b, 0))
+				}
+				if _, err := o.check(complex(a[3], 0), 2, false); err != nil {
+					t.Errorf("%s, α=%g: %v", name, g.alpha, err)
+				}
 			}
 		}
 	}
@@ -298,7 +329,7 @@ func TestTriangularZeros(t *testing.T) {
 	}
 }
 
-// TestVectorZeros multiplies zeros by NaN in gemv and ger, with vectors in both directions.
+// TestVectorZeros multiplies zeros by NaN in gemv, ger and syr, with vectors in both directions.
 func TestVectorZeros(t *testing.T) {
 	for _, n := range []int{1, 3, 9} {
 		for _, inc := range []int{1, -2} {
@@ -307,6 +338,11 @@ func TestVectorZeros(t *testing.T) {
 				nan[i] = math.NaN()
 			}
 			impl.Dger(n, n, 1, x, inc, nan, inc, a, n)
+			c, z := make([]float64, n*n), make([]float64, 2*n)
+			elements(z, n, inc, n-1, n)[0] = math.NaN()
+			if impl.Dsyr(blas.Upper, n, 1, z, inc, c, n); c[n-1] == c[n-1] {
+				t.Errorf("n=%d, increment %d: 0·NaN is %v in syr", n, inc, c[n-1])
+			}
 			for _, tA := range []blas.Transpose{NoTrans, Trans} {
 				impl.Dgemv(tA, n, n, 1, make([]float64, n*n), n, nan, inc, 0, y, inc)
 				if a[0] == a[0] || elements(y, n, inc, 0, 1)[0] == 0 {

@@ -29,6 +29,11 @@ func TestDtrmm(t *testing.T)  { testblas.DtrmmTest(t, impl) }
 func TestDtrsm(t *testing.T)  { testblas.DtrsmTest(t, impl) }
 func TestDgemv(t *testing.T)  { testblas.DgemvTest(t, impl) }
 func TestDger(t *testing.T)   { testblas.DgerTest(t, impl) }
+func TestDsymv(t *testing.T)  { testblas.DsymvTest(t, impl) }
+func TestDsyr(t *testing.T)   { testblas.DsyrTest(t, impl) }
+func TestDsyr2(t *testing.T)  { testblas.Dsyr2Test(t, impl) }
+func TestDtrmv(t *testing.T)  { testblas.DtrmvTest(t, impl) }
+func TestDtrsv(t *testing.T)  { testblas.DtrsvTest(t, impl) }
 func TestZgemm(t *testing.T)  { testblas.ZgemmTest(t, impl) }
 func TestZhemm(t *testing.T)  { testblas.ZhemmTest(t, impl) }
 func TestZherk(t *testing.T)  { testblas.ZherkTest(t, impl) }

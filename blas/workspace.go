@@ -13,8 +13,9 @@ import (
 
 // precision holds the idle workspaces for the routines of one element type.
 type precision[T gemm.Float] struct {
-	kernel kernel.Kernel[T] // of small products
-	idle   [2]sync.Pool     // of one worker, and of several
+	kernel  kernel.Kernel[T] // of small products
+	idle    [2]sync.Pool     // of one worker, and of several
+	vectors [2]sync.Pool     // of *sharedVectors[T], of one worker, and of several
 }
 
 var (

@@ -1,6 +1,7 @@
-// Package vector computes with contiguous vectors: level 1 of BLAS, in assembly for AVX2 and AVX-512, which the program
-// in ../_asm/vector generates. All functions but Scal need Fast. Two vectors of a function have the same length, which
-// is not always checked. Dot, Axpy, FastScal, Asum and PairDot are so short that the compiler inlines them.
+// Package vector computes with contiguous vectors: levels 1 and 2 of BLAS, in assembly for AVX2 and AVX-512, which the
+// programs in ../_asm/vector and ../_asm/gemv generate. All functions but Scal need Fast. Two vectors of a function
+// have the same length, which is not always checked. Dot, Axpy, FastScal, Asum and PairDot are so short that the
+// compiler inlines them.
 package vector
 
 import (

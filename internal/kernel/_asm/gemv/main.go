@@ -1,0 +1,479 @@
+// Command gemv generates level 2 of internal/kernel/vector. Each function has code for both element types, by its
+// argument size, and for AVX-512 and AVX2, by the variable wide.
+//
+//	gemv -pkg vector -out gemv_amd64.s
+package main
+
+import (
+	"flag"
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+
+	"asm/simd"
+)
+
+// operation is what a kernel does with each row of A: it adds a multiple of the row to y, it computes the dot product
+// with x, and it adds a multiple of x, or of x and y, to the row.
+type operation struct {
+	axpy, dot, update, second bool
+	product, solve            bool // of a triangular matrix: y is replaced
+}
+
+// triangular are the operations of the function for triangles, in the order of vector.Operation.
+var triangular = []operation{
+	{axpy: true, dot: true}, {update: true}, {update: true, second: true}, {dot: true, product: true},
+	{axpy: true, product: true}, {dot: true, solve: true}, {axpy: true, solve: true},
+}
+
+// generator has the properties of the element type and the instruction set.
+type generator struct {
+	simd.Set
+	operation
+
+	horizontal func(x, y, to Op)
+
+	prefix, label string // of the set, and of the operation
+	x, y          reg.Register
+	at            reg.GPVirtual
+	row           []reg.GPVirtual
+	// Of each row of a group: the factors of the row, or of x and y, and the sum of the dot product.
+	factor, other, sum []reg.VecVirtual
+}
+
+func main() {
+	flag.Parse()
+	const arguments = "lda int, x, y *byte"
+	function("axpys", "size uintptr, m, n int, alpha, a *byte, "+arguments, func(g *generator) {
+		g.rectangle(operation{axpy: true})
+	})
+	function("ger", "size uintptr, m, n int, alpha, a *byte, "+arguments, func(g *generator) {
+		g.rectangle(operation{update: true})
+	})
+	function("triangle", "size uintptr, op, strips, n, dn, off, doff int, alpha, a *byte, da, "+arguments+
+		", dx int, unit bool", (*generator).triangle)
+	Generate()
+}
+
+// function generates a function for all element types and instruction sets.
+func function(name, arguments string, body func(g *generator)) {
+	TEXT(name, NOSPLIT, "func("+arguments+")")
+	CMPQ(simd.Address("size"), U8(4))
+	JEQ(LabelRef("f32"))
+	for _, typ := range []string{"f64", "f32"} {
+		Label(typ)
+		CMPB(NewDataAddr(Symbol{Name: "·wide"}, 0), U8(0))
+		JEQ(LabelRef(typ + "avx2"))
+		for _, isa := range []string{"avx512", "avx2"} {
+			g := &generator{Set: simd.New(typ, isa), prefix: typ + isa, horizontal: VHADDPD}
+			if g.Size == 4 {
+				g.horizontal = VHADDPS
+			}
+			Label(g.prefix)
+			body(g)
+			VZEROUPPER()
+			RET()
+		}
+	}
+}
+
+func (g *generator) vector() reg.VecVirtual {
+	if g.Narrow {
+		return YMM()
+	}
+	return ZMM()
+}
+
+// clear sets a register to 0. Unlike of the one in simd, avo knows that the result does not depend on the register.
+func clear(v reg.VecVirtual) { VXORPS(v, v, v) }
+
+// together is the number of vectors of a row in one round of the loop.
+const together = 2
+
+// rectangle generates the code for full matrices.
+func (g *generator) rectangle(op operation) {
+	a, lda, u := Load(Param("a"), GP64()), Load(Param("lda"), GP64()), Load(Param("x"), GP64())
+	y, m := Load(Param("y"), GP64()), Load(Param("m"), GP64())
+	g.x, g.y, g.operation = y, y, op
+	SHLQ(g.Shift(), lda)
+	alpha := g.alpha()
+	for _, rows := range []int{4, 1} {
+		g.label = fmt.Sprint(g.prefix, "rows", rows)
+		Label(g.label)
+		CMPQ(m, U8(rows))
+		JLT(LabelRef("after" + g.label))
+		g.rows(rows, a, lda)
+		g.factor = g.factors(rows, alpha, Mem{Base: u})
+		g.columns(simd.Address("n"))
+		LEAQ(Mem{Base: a, Index: lda, Scale: uint8(rows)}, a)
+		ADDQ(U8(rows*g.Size), u)
+		SUBQ(U8(rows), m)
+		JMP(LabelRef(g.label))
+		Label("after" + g.label)
+	}
+}
+
+// alpha returns α in all elements of a vector.
+func (g *generator) alpha() reg.VecVirtual {
+	alpha := g.vector()
+	g.Broadcast(Mem{Base: Load(Param("alpha"), GP64())}, alpha)
+	return alpha
+}
+
+// rows computes the addresses of the rows of a group.
+func (g *generator) rows(rows int, a, lda reg.Register) {
+	g.row = nil
+	for r := range rows {
+		g.row = append(g.row, GP64())
+		if r == 0 {
+			MOVQ(a, g.row[0])
+		} else {
+			LEAQ(Mem{Base: g.row[r-1], Index: lda, Scale: 1}, g.row[r])
+		}
+	}
+}
+
+// factors loads α times the elements at u.
+func (g *generator) factors(rows int, alpha reg.VecVirtual, u Mem) (f []reg.VecVirtual) {
+	for r := range rows {
+		f = append(f, g.vector())
+		g.Broadcast(u.Offset(r*g.Size), f[r])
+		g.Multiply(alpha, f[r], f[r])
+	}
+	return f
+}
+
+// four returns the first four elements of a vector.
+func (g *generator) four(v reg.VecVirtual) reg.VecVirtual {
+	if g.Size == 8 {
+		return v.AsY().(reg.VecVirtual)
+	}
+	return v.AsX().(reg.VecVirtual)
+}
+
+// triangle generates the code for strips of triangles.
+func (g *generator) triangle() {
+	masks := "triangles" + g.prefix[:3]
+	if g.Narrow { // for both instruction sets
+		GLOBL(masks, RODATA|NOPTR)
+		for i := range 4 * 4 * 4 {
+			lower, strict, r, c := i/32 == 1, i/16%2 == 1, i/4%4, i%4
+			var mask uint64
+			if !lower && c > r || lower && c < r || c == r && !strict {
+				mask = 1<<(8*g.Size) - 1
+			}
+			if g.Size == 8 {
+				DATA(i*g.Size, U64(mask))
+			} else {
+				DATA(i*g.Size, U32(mask))
+			}
+		}
+	}
+	for _, slot := range []string{"off", "doff", "da", "lda", "dx"} {
+		SHLQ(g.Shift(), simd.Address(slot))
+	}
+	x, y, off := Load(Param("x"), GP64()), Load(Param("y"), GP64()), Load(Param("off"), GP64())
+	SUBQ(off, x)
+	SUBQ(off, y)
+	SUBQ(off, simd.Address("a"))
+	table, unit := GP64(), Load(Param("unit"), GP64())
+	LEAQ(NewDataAddr(Symbol{Name: masks, Static: true}, 0), table)
+	TESTQ(off, off)
+	JLT(LabelRef(g.prefix + "upper"))
+	ADDQ(U32(32*g.Size), table)
+	Label(g.prefix + "upper")
+	g.x, g.y = x, y
+	alpha := g.alpha()
+	label := func(op int) string { return fmt.Sprint(g.prefix, "strip", op) }
+	for op := range triangular {
+		CMPQ(simd.Address("op"), U8(op))
+		JEQ(LabelRef(label(op)))
+	}
+	RET()
+	for op, operation := range triangular {
+		g.label, g.operation = label(op), operation
+		Label(g.label)
+		a, lda := Load(Param("a"), GP64()), Load(Param("lda"), GP64())
+		g.rows(4, a, lda)
+		u, v := Mem{Base: x, Index: off, Scale: 1}, Mem{Base: y, Index: off, Scale: 1}
+		if g.solve && g.axpy {
+			g.substitution(off, unit, v)
+		}
+		if g.factor = nil; g.axpy {
+			g.factor = g.factors(4, alpha, u)
+		} else if g.update {
+			g.factor = g.factors(4, alpha, v)
+		}
+		if g.second {
+			g.other = g.factors(4, alpha, u)
+		}
+		if g.solve {
+			g.sum = nil
+			for r := range g.row {
+				g.sum = append(g.sum, g.vector())
+				clear(g.sum[r])
+			}
+		} else {
+			g.corner(table, off, unit, u, v)
+		}
+		g.columns(simd.Address("n"))
+		if g.dot {
+			g.sums(alpha, v, unit)
+		}
+		if g.solve && g.dot {
+			g.substitution(off, unit, v)
+		}
+		by := GP64()
+		for _, step := range [][2]string{{"dn", "n"}, {"da", "a"}} {
+			MOVQ(simd.Address(step[0]), by)
+			ADDQ(by, simd.Address(step[1]))
+		}
+		ADDQ(simd.Address("doff"), off)
+		ADDQ(simd.Address("dx"), x)
+		ADDQ(simd.Address("dx"), y)
+		DECQ(simd.Address("strips"))
+		JNE(LabelRef(g.label))
+		if op < len(triangular)-1 {
+			VZEROUPPER()
+			RET()
+		}
+	}
+}
+
+// corner computes the 4×4 elements on the diagonal, and begins the sums.
+func (g *generator) corner(table, off, unit reg.Register, u, v Mem) {
+	size, skip := 4*g.Size, "nonunit"+g.label
+	inclusive := func(r int) Mem { return Mem{Base: table, Disp: r * size} }
+	if g.product { // with a unit diagonal, the masks are strict
+		base := GP64()
+		LEAQ(Mem{Base: table, Disp: 4 * size}, base)
+		TESTB(unit.(reg.GPVirtual).As8(), unit.(reg.GPVirtual).As8())
+		CMOVQEQ(table, base)
+		inclusive = func(r int) Mem { return Mem{Base: base, Disp: r * size} }
+	}
+	load := func(from Mem) reg.VecVirtual {
+		to := g.four(g.vector())
+		g.Move(from, to)
+		return to
+	}
+	xv, yv := load(u), load(v)
+	if g.product && g.axpy {
+		TESTB(unit.(reg.GPVirtual).As8(), unit.(reg.GPVirtual).As8())
+		JNE(LabelRef(skip))
+		clear(yv)
+		Label(skip)
+	}
+	g.sum = nil
+	for r, row := range g.row {
+		at := Mem{Base: row, Index: off, Scale: 1}
+		a := load(at)
+		product := g.four(g.vector())
+		if g.axpy {
+			g.Multiply(a, g.four(g.factor[r]), product)
+			VANDPS(inclusive(r), product, product)
+			g.Add(product, yv, yv)
+		}
+		if g.dot {
+			g.sum = append(g.sum, g.vector())
+			clear(g.sum[r])
+			sum := g.four(g.sum[r])
+			g.Multiply(a, xv, sum)
+			if g.product {
+				VANDPS(inclusive(r), sum, sum)
+			} else {
+				VANDPS(Mem{Base: table, Disp: (4 + r) * size}, sum, sum)
+			}
+		}
+		if g.update {
+			g.FMA(xv, g.four(g.factor[r]), a)
+			if g.second {
+				g.FMA(yv, g.four(g.other[r]), a)
+			}
+			g.storeFour(a, load(inclusive(r)), at)
+		}
+	}
+	if g.axpy {
+		g.Move(yv, v)
+	}
+}
+
+// substitution solves the system with the 4×4 triangle on the diagonal: forward, from the first row to the last, or
+// backward. The distance of strips has the direction.
+func (g *generator) substitution(off, unit reg.Register, v Mem) {
+	move, subtract, divide := VMOVSD, VFNMADD231SD, VDIVSD
+	if g.Size == 4 {
+		move, subtract, divide = VMOVSS, VFNMADD231SS, VDIVSS
+	}
+	CMPQ(simd.Address("da"), U8(0))
+	JLT(LabelRef("backward" + g.label))
+	for _, direction := range []string{"forward", "backward"} {
+		Label(direction + g.label)
+		var x [4]reg.VecVirtual
+		for step := range x {
+			order := func(i int) int {
+				if direction == "forward" {
+					return i
+				}
+				return 3 - i
+			}
+			element := func(i, j int) Mem {
+				if g.axpy { // of the transpose
+					i, j = j, i
+				}
+				return Mem{Base: g.row[i], Index: off, Scale: 1, Disp: j * g.Size}
+			}
+			i, after := order(step), fmt.Sprint("divided", direction, g.label, step)
+			x[i] = XMM()
+			move(v.Offset(i*g.Size), x[i])
+			for before := range step {
+				j := order(before)
+				subtract(element(i, j), x[j], x[i])
+			}
+			TESTB(unit.(reg.GPVirtual).As8(), unit.(reg.GPVirtual).As8())
+			JNE(LabelRef(after))
+			divide(element(i, i), x[i], x[i])
+			Label(after)
+			move(x[i], v.Offset(i*g.Size))
+		}
+		if direction == "forward" {
+			JMP(LabelRef("solved" + g.label))
+		}
+	}
+	Label("solved" + g.label)
+}
+
+// storeFour stores the elements that have a mask.
+func (g *generator) storeFour(from, mask reg.VecVirtual, to Mem) {
+	switch {
+	case !g.Narrow && g.Size == 8:
+		VPMOVQ2M(mask, reg.K2)
+		VMOVUPD(from, reg.K2, to)
+	case !g.Narrow:
+		VPMOVD2M(mask, reg.K2)
+		VMOVUPS(from, reg.K2, to)
+	default:
+		g.StorePart(from, mask, to)
+	}
+}
+
+// columns computes a group of rows.
+func (g *generator) columns(n Mem) {
+	suffix := g.label
+	g.at = GP64()
+	XORQ(g.at, g.at)
+	k := GP64()
+	MOVQ(n, k)
+	SUBQ(U8(together*g.Lanes()), k)
+	JLT(LabelRef("one" + suffix))
+	Label("round" + suffix)
+	for i := range together {
+		g.step(i, g.Width)
+	}
+	ADDQ(U8(together*g.Width), g.at)
+	SUBQ(U8(together*g.Lanes()), k)
+	JGE(LabelRef("round" + suffix))
+	Label("one" + suffix)
+	ADDQ(U8((together-1)*g.Lanes()), k)
+	JLT(LabelRef("rest" + suffix))
+	g.step(0, g.Width)
+	ADDQ(U8(g.Width), g.at)
+	Label("rest" + suffix)
+	// A part of a vector is loaded and stored as a half, a quarter and so on: what a masked store has written cannot be
+	// forwarded to the next load.
+	for width := g.Width / 2; width >= g.Size; width /= 2 {
+		after := fmt.Sprintf("below%d_%s", width, suffix)
+		TESTQ(U32(width/g.Size), k)
+		JEQ(LabelRef(after))
+		g.step(0, width)
+		ADDQ(U8(width), g.at)
+		Label(after)
+	}
+}
+
+// step computes vector i of the columns, or its first bytes.
+func (g *generator) step(i, width int) {
+	move, part := g.Move, func(v reg.VecVirtual) Op { return v }
+	switch width {
+	case 4:
+		move = VMOVSS
+	case 8:
+		move = VMOVSD
+	}
+	if width <= 16 {
+		part = func(v reg.VecVirtual) Op { return v.AsX() }
+	} else if width == 32 {
+		part = func(v reg.VecVirtual) Op { return v.AsY() }
+	}
+	at := func(base reg.Register) Mem { return Mem{Base: base, Index: g.at, Scale: 1, Disp: i * g.Width} }
+	load := func(base reg.Register) reg.VecVirtual { // and clears the rest of the register
+		v := g.vector()
+		if width < g.Width {
+			clear(v) // avo does not know that the load clears it
+		}
+		move(at(base), part(v))
+		return v
+	}
+	store := func(v reg.VecVirtual, base reg.Register) { move(part(v), at(base)) }
+	var x, y reg.VecVirtual
+	if g.axpy || g.second {
+		y = load(g.y)
+	}
+	if g.dot || g.update {
+		x = load(g.x)
+	}
+	for r, row := range g.row {
+		a := load(row)
+		if g.update {
+			g.FMA(x, g.factor[r], a)
+			if g.second {
+				g.FMA(y, g.other[r], a)
+			}
+			store(a, row)
+		}
+		if g.dot {
+			g.FMA(a, x, g.sum[r])
+		}
+		if g.axpy {
+			g.FMA(a, g.factor[r], y)
+		}
+	}
+	if g.axpy {
+		store(y, g.y)
+	}
+}
+
+// sums adds α times the four sums to v. A product with a triangle replaces v, or with a unit diagonal is added to it.
+func (g *generator) sums(alpha reg.VecVirtual, v Mem, unit reg.Register) {
+	var half [4]reg.VecVirtual
+	for i := range half {
+		half[i] = g.sum[i].AsY().(reg.VecVirtual)
+		if !g.Narrow {
+			high := YMM()
+			VEXTRACTF64X4(U8(1), g.sum[i], high)
+			g.Add(high, half[i], half[i])
+		}
+	}
+	g.horizontal(half[1], half[0], half[0])
+	g.horizontal(half[3], half[2], half[2])
+	old := g.four(g.vector())
+	g.Move(v, old)
+	if g.product {
+		TESTB(unit.(reg.GPVirtual).As8(), unit.(reg.GPVirtual).As8())
+		JNE(LabelRef("add" + g.label))
+		clear(old)
+		Label("add" + g.label)
+	}
+	total, high := g.four(half[0]), g.four(g.vector())
+	if g.Size == 8 {
+		VPERM2F128(U8(0x31), half[2], half[0], high)
+		VPERM2F128(U8(0x20), half[2], half[0], total)
+	} else {
+		g.horizontal(half[2], half[0], half[0])
+		VEXTRACTF128(U8(1), half[0], high)
+	}
+	g.Add(high, total, total)
+	g.FMA(total, g.four(alpha), old)
+	g.Move(old, v)
+}
