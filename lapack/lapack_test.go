@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -31,6 +32,19 @@ func TestGonums(t *testing.T) {
 	t.Run("Dpocon", func(t *testing.T) { testlapack.DpoconTest(t, ours) })
 	t.Run("Dtrcon", func(t *testing.T) { testlapack.DtrconTest(t, ours) })
 	t.Run("Dgesvd", func(t *testing.T) { testlapack.DgesvdTest(t, ours, 1e-13) })
+	t.Run("Dgetrf", func(t *testing.T) { testlapack.DgetrfTest(t, ours) })
+	t.Run("Dgetri", func(t *testing.T) { testlapack.DgetriTest(t, ours) })
+	t.Run("Dgetrs", func(t *testing.T) { testlapack.DgetrsTest(t, ours) })
+	t.Run("Dpotrf", func(t *testing.T) { testlapack.DpotrfTest(t, ours) })
+	t.Run("Dpotri", func(t *testing.T) { testlapack.DpotriTest(t, ours) })
+	t.Run("Dtrtri", func(t *testing.T) { testlapack.DtrtriTest(t, ours) })
+	t.Run("Dgeqrf", func(t *testing.T) { testlapack.DgeqrfTest(t, ours) })
+	t.Run("Dgelqf", func(t *testing.T) { testlapack.DgelqfTest(t, ours) })
+	t.Run("Dorgqr", func(t *testing.T) { testlapack.DorgqrTest(t, ours) })
+	t.Run("Dorglq", func(t *testing.T) { testlapack.DorglqTest(t, ours) })
+	t.Run("Dormqr", func(t *testing.T) { testlapack.DormqrTest(t, ours) })
+	t.Run("Dormlq", func(t *testing.T) { testlapack.DormlqTest(t, ours) })
+	t.Run("Dgels", func(t *testing.T) { testlapack.DgelsTest(t, ours) })
 }
 
 // TestSVD compares shapes and jobs with gonum: the singular values, that vectors are orthonormal, and the product.
@@ -212,6 +226,137 @@ func TestConditionAtTheEndsOfTheRange(t *testing.T) {
 				for routine, x := range got {
 					if !(math.Abs(x-1) <= 1e-10) {
 						t.Errorf("%s, n=%d, %g·I: %g, want 1", routine, n, d, x)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestDecompositions compares results with gonum's, in shapes around the blocks and the limits of small matrices. What
+// is outside of a matrix must not change.
+func TestDecompositions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, shape := range [][2]int{{1, 1}, {2, 3}, {5, 4}, {10, 10}, {16, 16}, {17, 15}, {17, 17}, {20, 300}, {33, 33},
+		{300, 20}, {40, 64}, {64, 40}, {65, 65}, {97, 97}, {130, 70}, {70, 130}, {269, 258}, {4, 400}, {400, 3}} {
+		m, n := shape[0], shape[1]
+		k, lda := min(m, n), n+3
+		a := filled(rng, m*lda)
+		for i := range k {
+			a[i*lda+i] += 3 // so that small differences stay small
+		}
+		for _, uplo := range []blas.Uplo{blas.Upper, blas.Lower} {
+			compare(t, "Dtrtri", m, n, k, lda, a, func(by lapack.Float64, a, _ []float64, _ []int) bool {
+				for i := range k {
+					a[i*lda+i] *= float64(10 * k)
+				}
+				return by.Dtrtri(uplo, blas.NonUnit, k, a, lda) && by.Dtrtri(uplo, blas.Unit, k/2, a, lda)
+			})
+			compare(t, "Dpotrf", m, n, k, lda, a, func(by lapack.Float64, a, _ []float64, _ []int) bool {
+				for i := range k {
+					a[i*lda+i] = float64(10 * k)
+				}
+				return by.Dpotrf(uplo, k, a, lda) && by.Dpotri(uplo, k, a, lda)
+			})
+		}
+		compare(t, "Dgetrf", m, n, k, lda, a, func(by lapack.Float64, a, _ []float64, ipiv []int) bool {
+			return by.Dgetrf(m, n, a, lda, ipiv)
+		})
+		compare(t, "Dgetri", m, n, k, lda, a, func(by lapack.Float64, a, work []float64, ipiv []int) bool {
+			defer clear(work)
+			return by.Dgetrf(k, k, a, lda, ipiv) && by.Dgetri(k, a, lda, ipiv, work, len(work))
+		})
+		for _, rows := range []bool{false, true} {
+			for _, side := range []blas.Side{blas.Left, blas.Right} {
+				for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+					compare(t, fmt.Sprint(rows, side, trans), m, n, k, lda, a, orthogonal(rows, side, trans, m, n, lda))
+				}
+			}
+		}
+	}
+}
+
+// orthogonal decomposes an m×n matrix by rows or columns, multiplies a matrix by Q, and computes Q.
+func orthogonal(rows bool, side blas.Side, trans blas.Transpose, m, n, lda int) func(by lapack.Float64,
+	a, work []float64, _ []int) bool {
+	return func(by lapack.Float64, a, work []float64, _ []int) bool {
+		k := min(m, n)
+		tau, c := make([]float64, k), work[len(work)/2:]
+		work = work[:len(work)/2]
+		order := m
+		if rows {
+			order = n
+		}
+		const other = 21
+		r, s := order, other
+		if side == blas.Right {
+			r, s = s, r
+		}
+		if rows {
+			by.Dgelqf(m, n, a, lda, tau, work, len(work))
+			by.Dormlq(side, trans, r, s, k, a, lda, tau, c, s, work, len(work))
+			by.Dorglq(k, n, k, a, lda, tau, work, len(work))
+		} else {
+			by.Dgeqrf(m, n, a, lda, tau, work, len(work))
+			by.Dormqr(side, trans, r, s, k, a, lda, tau, c, s, work, len(work))
+			by.Dorgqr(m, k, k, a, lda, tau, work, len(work))
+		}
+		clear(work)
+		return true
+	}
+}
+
+// compare calls a routine of gonum and of this package with copies of an m×n matrix.
+func compare(t *testing.T, name string, m, n, k, lda int, a []float64,
+	routine func(by lapack.Float64, a, work []float64, ipiv []int) bool) {
+	t.Helper()
+	var results [2][]float64
+	var pivots [2][]int
+	for i, by := range []lapack.Float64{gonum.Implementation{}, Implementation{Workers: 1}} {
+		x, work, ipiv := append([]float64(nil), a...), filled(rand.New(rand.NewPCG(1, 1)), 200*(m+n)), make([]int, k)
+		if !routine(by, x, work, ipiv) {
+			t.Fatalf("%s of %d×%d by %T: false", name, m, n, by)
+		}
+		results[i], pivots[i] = append(x, work...), ipiv
+	}
+	if !slices.Equal(pivots[0], pivots[1]) {
+		t.Errorf("%s of %d×%d: other pivots", name, m, n)
+	}
+	for i, want := range results[0] {
+		outside := i < len(a) && (i%lda >= n || k < m && name == "Dgetri" && i/lda >= k)
+		if got := results[1][i]; !(math.Abs(got-want) <= 1e-9*(1+math.Abs(want))) || outside && got != a[i] {
+			t.Fatalf("%s of %d×%d: element %d is %g, gonum has %g", name, m, n, i, got, want)
+		}
+	}
+}
+
+// TestSpecialValues decomposes matrices with pivots whose reciprocals are no normal numbers, with 0 and NaN.
+func TestSpecialValues(t *testing.T) {
+	for _, n := range []int{1, 3, 14, 40, 150} {
+		a, ipiv := make([]float64, n*n), make([]int, n)
+		for _, pivot := range []float64{0x1p-1060, 3 * 0x1p-1073, 0x1.8p1023, 0x1p-1022, 0, math.NaN(), math.Inf(1)} {
+			for i := range n {
+				clear(a[i*n:][:n])
+				a[i*n+i], a[i*n] = pivot, pivot/2
+			}
+			a[0] = pivot
+			if ok := (Implementation{}).Dgetrf(n, n, a, n, ipiv); ok != (pivot != 0) {
+				t.Errorf("Dgetrf, n=%d, pivot %g: %t", n, pivot, ok)
+			}
+			for i := 1; i < n && pivot-pivot == 0 && pivot != 0; i++ {
+				if got, want := a[i*n], pivot/2/pivot; got != want || a[i*n+i] != pivot || ipiv[i] != i {
+					t.Fatalf("Dgetrf, n=%d, pivot %g, row %d: %g, want %g", n, pivot, i, got, want)
+				}
+			}
+			for _, uplo := range []blas.Uplo{blas.Upper, blas.Lower} {
+				for _, at := range []int{0, n / 2, n - 1} {
+					clear(a)
+					for i := range n {
+						a[i*n+i] = 0x1p-1070
+					}
+					a[at*n+at] = pivot
+					if ok := (Implementation{}).Dpotrf(uplo, n, a, n); ok != (pivot > 0) {
+						t.Errorf("Dpotrf, n=%d, element %d is %g: %t", n, at, pivot, ok)
 					}
 				}
 			}
