@@ -73,7 +73,7 @@ sanitize: ## run every rung on the GPU under NVIDIA's checkers of addresses, rac
 	@scripts/sanitize.sh
 
 # CONTRIBUTING.md says what each of these checks is.
-SLOW := test lint generated width cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 hosts libgemm rename paths install fuzz
+SLOW := test lint generated width cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 hosts libgemm netlib rename paths install fuzz
 .PHONY: $(addprefix slow-,$(SLOW) mpich)
 slow-tests: $(addprefix slow-,$(or $(ONLY),$(SLOW))) ## run the checks that .ci/run leaves out, or ONLY some of them
 
@@ -122,6 +122,10 @@ slow-open-mpi-5:
 
 slow-libgemm:
 	scripts/lib-test.sh
+
+slow-netlib:
+	@scripts/deps.sh lib
+	GEMM_TEST_NETLIB=https://github.com/Reference-LAPACK/lapack $(GO) test -count=1 -v -run TestNetlib ./lib
 
 slow-paths:
 	GEMM_NVRTC="$$(scripts/nvrtc.sh)" scripts/paths-test.sh

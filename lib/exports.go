@@ -25,27 +25,23 @@ import (
 	fast "gemm/blas"
 )
 
-// goProduct computes the product. It returns a code of gemm.h, and writes the text of an error to the size
-// bytes at text. The arguments have been checked.
+// goProduct computes the product or the batch p. It returns a code of gemm.h, and writes the text of an error to the
+// size bytes at text. The arguments have been checked.
 //
 //export goProduct
 func goProduct(p *C.struct_product, text *C.char, size C.size_t) (code C.int) {
 	defer recovered(&code, text, size)
-	if p.is_float != 0 {
-		return report(compute(&singles, p), text, size)
+	switch p.element {
+	case 's':
+		return report(compute(&singles, &routinesS, p), text, size)
+	case 'd':
+		return report(compute(&doubles, &routinesD, p), text, size)
+	case 'c':
+		routinesC.call(p)
+	default:
+		routinesZ.call(p)
 	}
-	return report(compute(&doubles, p), text, size)
-}
-
-// goBatch is goProduct for a batch.
-//
-//export goBatch
-func goBatch(p *C.struct_product, text *C.char, size C.size_t) (code C.int) {
-	defer recovered(&code, text, size)
-	if p.is_float != 0 {
-		return report(computeBatch[float32](p), text, size)
-	}
-	return report(computeBatch[float64](p), text, size)
+	return C.GEMM_OK
 }
 
 // recovered is deferred: it makes an error of a panic.
@@ -55,25 +51,33 @@ func recovered(code *C.int, text *C.char, size C.size_t) {
 	}
 }
 
-// compute computes p by a multiplier of the type.
-func compute[T gemm.Float](all *multipliers[T], p *C.struct_product) error {
-	x := operands[T](p)
-	if p.is_checked != 0 {
+// compute computes p by a multiplier of the type, or by a routine if none is named.
+func compute[T gemm.Float](all *multipliers[T], r *routines[T, T], p *C.struct_product) error {
+	if p.batch != nil {
+		return computeBatch(p, operands[T](p))
+	}
+	var x product[T]
+	if p.is_checked != 0 { // a product of gemm.h
+		x = operands[T](p)
 		if err := gemm.CheckOverlap(x.c, x.a, x.b); err != nil {
 			return err
 		}
+	}
+	if p.variant == nil {
+		r.call(p)
+		return nil
 	}
 	// The name is only read during the call.
 	return all.compute(unsafe.String((*byte)(unsafe.Pointer(p.variant)), int(p.variant_len)), int(p.threads),
 		int(p.threads_default), &x)
 }
 
-// computeBatch computes the batch p by the fastest variant.
-func computeBatch[T gemm.Float](p *C.struct_product) error {
+// computeBatch computes the batch p, of which x is the first product, by the fastest variant.
+func computeBatch[T gemm.Float](p *C.struct_product, x product[T]) error {
 	if p.batch.count == 0 {
 		return nil
 	}
-	x, count, s := operands[T](p), int(p.batch.count), &p.batch
+	count, s := int(p.batch.count), p.batch
 	if x.alpha == 0 { // there are no terms
 		x.alpha = 1
 	}
@@ -97,33 +101,31 @@ func all[T gemm.Float](x gemm.Matrix[T], count, stride int) []T {
 // operands returns the product p, or the first one of a batch.
 func operands[T gemm.Float](p *C.struct_product) product[T] {
 	m, n, k := int(p.m), int(p.n), int(p.k)
-	if p.alpha == 0 || m == 0 || n == 0 { // A and B are not read
-		k = 0
-	}
 	x := product[T]{
-		tA: blas.NoTrans, tB: blas.NoTrans, alpha: T(p.alpha), beta: T(p.beta),
-		c: matrix[T](p.c, m, n, int(p.ldc)),
+		tA: blas.Transpose(p.trans_a), tB: blas.Transpose(p.trans_b), alpha: *(*T)(p.alpha), beta: *(*T)(p.beta),
+		c: matrix[T](p.c, m, n, p.ldc),
 	}
-	if p.trans_a == 0 {
-		x.a = matrix[T](p.a, m, k, int(p.lda))
-	} else {
-		x.tA, x.a = blas.Trans, matrix[T](p.a, k, m, int(p.lda))
+	x.a, x.b = matrix[T](p.a, m, k, p.lda), matrix[T](p.b, k, n, p.ldb)
+	if x.tA != blas.NoTrans {
+		x.a = matrix[T](p.a, k, m, p.lda)
 	}
-	if p.trans_b == 0 {
-		x.b = matrix[T](p.b, k, n, int(p.ldb))
-	} else {
-		x.tB, x.b = blas.Trans, matrix[T](p.b, n, k, int(p.ldb))
+	if x.tB != blas.NoTrans {
+		x.b = matrix[T](p.b, n, k, p.ldb)
 	}
 	return x
 }
 
 // matrix returns the matrix at data, in memory of C.
-func matrix[T gemm.Float](data unsafe.Pointer, rows, cols, ld int) gemm.Matrix[T] {
-	x := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: ld}
-	if rows > 0 && cols > 0 {
-		x.Data = unsafe.Slice((*T)(data), (rows-1)*ld+cols)
+func matrix[T gemm.Float](data unsafe.Pointer, rows, cols int, ld C.int64_t) gemm.Matrix[T] {
+	return gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: int(ld), Data: elements[T](data, rows, cols, int(ld))}
+}
+
+// elements returns the elements of the matrix at data, in memory of C. Operands that are not used have none.
+func elements[T any](data unsafe.Pointer, rows, cols, ld int) []T {
+	if data == nil || rows == 0 || cols == 0 {
+		return nil
 	}
-	return x
+	return unsafe.Slice((*T)(data), (rows-1)*ld+cols)
 }
 
 // report writes the text of err, cut to size bytes with the final 0, and returns its code.

@@ -126,10 +126,10 @@ void gemm_free(void *text);
  * parameter. It returns NULL where gemm_variants does. */
 const char *gemm_cuda_variants(void);
 
-/* The library also has the GEMM routines of CBLAS and BLAS, with 32-bit integers, cblas_sgemm,
- * cblas_dgemm, sgemm_ and dgemm_, and with 64-bit integers, cblas_dgemm_64, dgemm_64_ and so on.
- * They are declared by <cblas.h> of any BLAS, or here, if GEMM_CBLAS is defined. order, trans_a and
- * trans_b are the constants above. */
+/* The library also has level 3 of CBLAS and BLAS, real and complex, with 32-bit integers, cblas_dgemm and dgemm_, and
+ * with 64-bit integers, cblas_dgemm_64, dgemm_64_ and so on. All are declared by <cblas.h> of any BLAS. Those of gemm
+ * for float and double are declared here, if GEMM_CBLAS is defined. order, trans_a and trans_b are the constants
+ * above. */
 #ifdef GEMM_CBLAS
 void cblas_sgemm(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
                  const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);

@@ -203,10 +203,19 @@ func TestExports(t *testing.T) {
 	}
 	want := []string{"gemm_error", "gemm_threads", "gemm_variants", "gemm_version", "gemm_cuda_variants",
 		"gemm_cuda_recipe", "gemm_free", "gemm_product"}
-	for _, x := range []string{"s", "d"} {
-		want = append(want, "gemm_"+x+"gemm", "gemm_"+x+"gemm_batch_strided", "cblas_"+x+"gemm",
-			"cblas_"+x+"gemm_64", "cblas_"+x+"gemm64_", x+"gemm_", x+"gemm_64_", "scipy_cblas_"+x+"gemm",
-			"scipy_cblas_"+x+"gemm64_", "scipy_"+x+"gemm_", "scipy_"+x+"gemm_64_")
+	for _, x := range []string{"s", "d", "c", "z"} {
+		routines := []string{"gemm", "gemmtr", "gemmt", "symm", "syrk", "syr2k", "trmm", "trsm"}
+		if x == "c" || x == "z" {
+			routines = append(routines, "hemm", "herk", "her2k")
+		} else {
+			want = append(want, "gemm_"+x+"gemm", "gemm_"+x+"gemm_batch_strided")
+		}
+		for _, name := range routines {
+			for _, form := range strings.Fields("cblas_# cblas_#_64 cblas_#64_ #_ #_64_ scipy_cblas_# " +
+				"scipy_cblas_#64_ scipy_#_ scipy_#_64_") {
+				want = append(want, strings.ReplaceAll(form, "#", x+name))
+			}
+		}
 	}
 	slices.Sort(names)
 	slices.Sort(want)

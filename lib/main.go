@@ -7,10 +7,12 @@
 //
 // A call takes this way:
 //
-//	gemm.c, cblas.c   the entries: the arguments are checked, and products of columns become products of rows
-//	product.c         in a forked process, where Go has no threads, the loops of plain.c compute; otherwise
-//	exports.go        the operands become matrices of Go in the caller's memory
-//	multipliers.go    package blas computes, or the multiplier of the variant that is named
+//	gemm.c, cblas.c   the entries: the arguments become a struct product
+//	product.c         they are checked, and products of columns become products of rows. In a forked process, where Go
+//	                  has no threads, the loops of plain.c compute; otherwise
+//	exports.go        the operands become slices and matrices of Go in the caller's memory
+//	routines.go       package blas computes, or, in
+//	multipliers.go    the multiplier of the variant that is named
 //
 // cuda.go and recipe.go answer programs that launch kernels on GPUs themselves.
 //

@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
-	fast "gemm/blas"
 	"gemm/internal/block"
 	"gemm/parallel"
 	"gemm/serial"
@@ -83,9 +82,6 @@ func (p *product[T]) terms() int {
 	return p.a.Rows
 }
 
-// scaling is the variant that computes β·C, if there is nothing to multiply. It needs no elements of A and B.
-const scaling = "serial/packed"
-
 // multiplier holds the multipliers of one variant on a number of threads. Some serve one product at a
 // time, so every call takes one that is idle.
 type multiplier[T gemm.Float] struct {
@@ -121,29 +117,18 @@ func (m *multiplier[T]) compute(p *product[T]) error {
 
 // multipliers are the multipliers of an element type that have been used.
 type multipliers[T gemm.Float] struct {
-	// fastest computes products of callers who name no variant.
-	fastest func(i fast.Implementation, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int,
-		beta T, c []T, ldc int)
 	used   atomic.Pointer[[]*multiplier[T]] // replaced, never changed
 	adding sync.Mutex
 }
 
 var (
-	singles = multipliers[float32]{fastest: fast.Implementation.Sgemm}
-	doubles = multipliers[float64]{fastest: fast.Implementation.Dgemm}
+	singles multipliers[float32]
+	doubles multipliers[float64]
 )
 
-// compute computes the product by the variant, "" being the fastest. threads are those that the caller
-// requests; 0 is standard, and there 0 is all that can run at once.
+// compute computes the product by the variant. threads are those that the caller requests; 0 is standard, and there 0
+// is all that can run at once.
 func (all *multipliers[T]) compute(variant string, threads, standard int, p *product[T]) error {
-	if variant == "" {
-		if k := p.terms(); k > 0 {
-			all.fastest(fast.Implementation{Workers: cmp.Or(threads, standard)}, p.tA, p.tB, p.c.Rows, p.c.Cols, k,
-				p.alpha, p.a.Data, p.a.Stride, p.b.Data, p.b.Stride, p.beta, p.c.Data, p.c.Stride)
-			return nil
-		}
-		variant, threads = scaling, 1
-	}
 	m := all.among(variant, threads)
 	if m == nil {
 		var err error

@@ -26,12 +26,14 @@ func python(t *testing.T) string {
 	return ""
 }
 
-// TestNumPy compares products of the library with NumPy's.
+// TestNumPy compares products of the library, and all routines of level 3, with NumPy's.
 func TestNumPy(t *testing.T) {
-	file := filepath.Join(library(t), "libgemm.so")
-	says, err := output(t.Context(), nil, python(t), "testdata/check_numpy.py", "ctypes", file)
-	if err != nil || says != "200\n" {
-		t.Errorf("prints %q, error %v", says, err)
+	for name, want := range map[string]string{"ctypes": "200\n", "level3": "760\nlibgemm: this process was forked"} {
+		file := filepath.Join(library(t), "libgemm.so")
+		says, err := output(t.Context(), nil, python(t), "testdata/check_numpy.py", name, file)
+		if err != nil || !strings.HasPrefix(says, want) {
+			t.Errorf("%s prints %q, error %v", name, says, err)
+		}
 	}
 }
 

@@ -71,8 +71,6 @@ int threads_default(void)
 	return threads_wanted;
 }
 
-static int is_trans(int trans) { return trans == GEMM_TRANS || trans == GEMM_CONJ_TRANS; }
-
 /* misfit returns whether a matrix of lines of the given length, ld elements apart, is longer than memory. */
 static int misfit(int64_t lines, int64_t length, int64_t ld, size_t element)
 {
@@ -115,45 +113,109 @@ static struct fault matrix_check(int position, const char *const names[2], const
 	return (struct fault){0};
 }
 
-struct fault operands_check(const struct operands *o, double alpha, size_t element)
+/* is_zero reports whether an element, or a real number, is 0. */
+static int is_zero(const struct product *p, const void *x, int is_real)
 {
-	static const char *const a[] = {"a", "lda"}, *const b[] = {"b", "ldb"}, *const c[] = {"c", "ldc"};
-	struct fault f;
-	if (o->order != GEMM_ROW_MAJOR && o->order != GEMM_COL_MAJOR)
-		return (struct fault){1, "order", o->order, "must be 101 (by rows) or 102 (by columns)", 0};
-	if (o->trans_a != GEMM_NO_TRANS && !is_trans(o->trans_a))
-		return (struct fault){2, "trans_a", o->trans_a, "must be 111, 112 or 113", 0};
-	if (o->trans_b != GEMM_NO_TRANS && !is_trans(o->trans_b))
-		return (struct fault){3, "trans_b", o->trans_b, "must be 111, 112 or 113", 0};
-	if (o->m < 0)
-		return (struct fault){4, "m", o->m, NULL, 0};
-	if (o->n < 0)
-		return (struct fault){5, "n", o->n, NULL, 0};
-	if (o->k < 0)
-		return (struct fault){6, "k", o->k, NULL, 0};
-	/* By rows, the lines of A are its rows: m of k elements, unless it is transposed. */
-	int used = o->batch == NULL || o->batch->count > 0;
-	int by_rows = o->order == GEMM_ROW_MAJOR, read = used && alpha != 0 && o->m > 0 && o->n > 0 && o->k > 0;
-	int a_rows = by_rows != is_trans(o->trans_a), b_rows = by_rows != is_trans(o->trans_b);
-	f = matrix_check(8, a, o->a, o->lda, a_rows ? o->m : o->k, a_rows ? o->k : o->m, read, element);
-	if (f.position == 0)
-		f = matrix_check(10, b, o->b, o->ldb, b_rows ? o->k : o->n, b_rows ? o->n : o->k, read, element);
-	if (f.position == 0)
-		f = matrix_check(13, c, o->c, o->ldc, by_rows ? o->m : o->n, by_rows ? o->n : o->m, used, element);
-	const struct batch *s = o->batch;
-	if (f.position != 0 || s == NULL)
-		return f;
+	int parts = !is_real && (p->element == 'c' || p->element == 'z') ? 2 : 1;
+	for (int i = 0; i < parts; i++)
+		if (p->element == 's' || p->element == 'c' ? ((const float *)x)[i] != 0 : ((const double *)x)[i] != 0)
+			return 0;
+	return 1;
+}
+
+/* reads reports whether A is read, and B unless the result is there. */
+static int reads(const struct product *p, int64_t m, int64_t k)
+{
+	return !is_zero(p, p->alpha, p->family == HERK) && m > 0 && p->n > 0 && k > 0;
+}
+
+struct fault product_check(const struct product *p)
+{
+	const enum family f = p->family;
+	const int is_complex = p->element == 'c' || p->element == 'z';
+	/* A and C of syrk have no conjugate forms, those of herk no others. */
+	const int trans = f & HERMITIAN ? 1 << 2 | 1 : is_complex && f & (SYRK | SYR2K) ? 1 << 1 | 1 : 7;
+	const struct {
+		int families;
+		const char *name;
+		int value, first, valid; /* valid: bit i for first + i */
+		const char *must;
+	} flags[] = {
+		{SIDED, "side", p->side, 141, 3, "must be 141 or 142"},
+		{~GEMM, "uplo", p->uplo, 121, 3, "must be 121 or 122"},
+		{~(SYMM | HEMM), "trans_a", p->trans_a, GEMM_NO_TRANS, trans,
+		 trans == 7 ? "must be 111, 112 or 113" : trans == 3 ? "must be 111 or 112" : "must be 111 or 113"},
+		{GEMM | GEMMTR, "trans_b", p->trans_b, GEMM_NO_TRANS, 7, "must be 111, 112 or 113"},
+		{TRIANGULAR, "diag", p->diag, 131, 3, "must be 131 or 132"},
+	};
+	if (p->order != GEMM_ROW_MAJOR && p->order != GEMM_COL_MAJOR)
+		return (struct fault){1, "order", p->order, "must be 101 (by rows) or 102 (by columns)", 0};
+	int at = 2; /* the position of the next argument */
+	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+		unsigned bit = (unsigned)flags[i].value - (unsigned)flags[i].first;
+		if (!(f & flags[i].families))
+			continue;
+		if (bit > 2 || !(flags[i].valid >> bit & 1))
+			return (struct fault){at, flags[i].name, flags[i].value, flags[i].must, 0};
+		at++;
+	}
+	if (f & (GEMM | SIDED) && p->m < 0)
+		return (struct fault){at, "m", p->m, NULL, 0};
+	at += (f & (GEMM | SIDED)) != 0;
+	if (p->n < 0)
+		return (struct fault){at, "n", p->n, NULL, 0};
+	at++;
+	if (!(f & SIDED) && p->k < 0)
+		return (struct fault){at, "k", p->k, NULL, 0};
+	at += !(f & SIDED) + 1; /* alpha is never wrong */
+
+	/* The dimensions of gemm, and the lines of the operands in memory. By rows, the lines of A are its rows: m of k
+	 * elements, unless it is transposed. */
+	const int64_t n = p->n, m = f & (GEMM | SIDED) ? p->m : n, k = !(f & SIDED) ? p->k : p->side == 141 ? m : n;
+	const size_t element = p->element == 's' ? 4 : p->element == 'z' ? 16 : 8;
+	const int used = p->batch == NULL || p->batch->count > 0, read = used && reads(p, m, k);
+	const int by_rows = p->order == GEMM_ROW_MAJOR;
+	const int a_rows = by_rows != (p->trans_a > GEMM_NO_TRANS), b_rows = by_rows != (p->trans_b > GEMM_NO_TRANS);
+	struct operand {
+		const char *names[2];
+		const void *data;
+		int64_t ld, lines, length;
+		int used;
+	} operands[] = {
+		{{"a", "lda"}, p->a, p->lda, a_rows ? m : k, a_rows ? k : m, read},
+		{{"b", "ldb"}, p->b, p->ldb, b_rows ? k : n, b_rows ? n : k, read},
+		{{"c", "ldc"}, p->c, p->ldc, by_rows ? m : n, by_rows ? n : m, used},
+	}, *x = operands;
+	if (f & SIDED) {
+		x[0].lines = x[0].length = k;
+		x[1].lines = x[2].lines, x[1].length = x[2].length;
+		x[1].used = f & TRIANGULAR ? used : read;
+	} else if (f & (SYR2K | HER2K)) {
+		x[1].lines = x[0].lines, x[1].length = x[0].length;
+	}
+	for (int i = 0; i < 3; i++) {
+		if ((i == 1 && f & (SYRK | HERK)) || (i == 2 && f & TRIANGULAR))
+			continue;
+		at += i == 2; /* beta */
+		struct fault wrong = matrix_check(at, x[i].names, x[i].data, x[i].ld, x[i].lines, x[i].length, x[i].used, element);
+		if (wrong.position != 0)
+			return wrong;
+		at += 2;
+	}
+	if (p->batch == NULL)
+		return (struct fault){0};
+	const struct batch *s = p->batch;
+	const int64_t strides[] = {s->stride_a, s->stride_b, s->stride_c};
+	static const char *const names[] = {"stride_a", "stride_b", "stride_c"};
 	if (s->count < 0)
 		return (struct fault){-1, "count", s->count, NULL, 0};
-	f = batch_check("stride_a", s->stride_a, s->count,
-	                matrix_size(a_rows ? o->m : o->k, a_rows ? o->k : o->m, o->lda), read, element);
-	if (f.position == 0)
-		f = batch_check("stride_b", s->stride_b, s->count,
-		                matrix_size(b_rows ? o->k : o->n, b_rows ? o->n : o->k, o->ldb), read, element);
-	if (f.position == 0)
-		f = batch_check("stride_c", s->stride_c, s->count,
-		                matrix_size(by_rows ? o->m : o->n, by_rows ? o->n : o->m, o->ldc), used, element);
-	return f;
+	for (int i = 0; i < 3; i++) {
+		struct fault wrong = batch_check(names[i], strides[i], s->count, matrix_size(x[i].lines, x[i].length, x[i].ld),
+		                                 x[i].used, element);
+		if (wrong.position != 0)
+			return wrong;
+	}
+	return (struct fault){0};
 }
 
 void fault_text(const struct fault *f, const char *routine, char *text, size_t size)
@@ -167,54 +229,80 @@ void fault_text(const struct fault *f, const char *routine, char *text, size_t s
 		snprintf(text + len, size - len, "must be at least %lld", (long long)f->least);
 }
 
-void operands_product(const struct operands *o, struct product *p)
+#define EXCHANGE(T, X, Y) do { T kept = X; X = Y; Y = kept; } while (0)
+
+/* product_by_rows makes p a product of matrices by rows, with the letters of Fortran as flags. Columns are rows of the
+ * transpose, so results are computed transposed: of gemm Ct = Bt*At, of her2k with A and B exchanged too, which
+ * conjugates alpha. m and k are filled in. If alpha = 0, so is k, and a product with a square matrix, which has no k,
+ * becomes one of gemm. */
+static void product_by_rows(struct product *p, struct batch *batch)
 {
-	p->k = o->k;
-	p->c = o->c;
-	p->ldc = o->ldc;
-	if (o->order == GEMM_ROW_MAJOR) {
-		p->m = o->m, p->n = o->n;
-		p->a = o->a, p->lda = o->lda, p->trans_a = is_trans(o->trans_a);
-		p->b = o->b, p->ldb = o->ldb, p->trans_b = is_trans(o->trans_b);
-	} else {
-		p->m = o->n, p->n = o->m;
-		p->a = o->b, p->lda = o->ldb, p->trans_a = is_trans(o->trans_b);
-		p->b = o->a, p->ldb = o->lda, p->trans_b = is_trans(o->trans_a);
+	static const double zero[2];
+	const enum family f = p->family;
+	const int is_real = p->element == 's' || p->element == 'd';
+	if (!(f & (GEMM | SIDED)))
+		p->m = p->n;
+	if (f & SIDED)
+		p->k = p->side == 141 ? p->m : p->n;
+	if (p->order == GEMM_COL_MAJOR) {
+		if (!(f & (SIDED | SYRK | HERK))) {
+			EXCHANGE(const void *, p->a, p->b);
+			EXCHANGE(int64_t, p->lda, p->ldb);
+			if (p->batch != NULL) {
+				*batch = *p->batch;
+				EXCHANGE(int64_t, batch->stride_a, batch->stride_b);
+				p->batch = batch;
+			}
+		}
+		EXCHANGE(int64_t, p->m, p->n);
+		p->side = 141 + 142 - p->side;
+		p->uplo = 121 + 122 - p->uplo;
+		if (f & (GEMM | GEMMTR))
+			EXCHANGE(int, p->trans_a, p->trans_b);
+		else if (!(f & SIDED))
+			p->trans_a = p->trans_a != GEMM_NO_TRANS ? GEMM_NO_TRANS : f & HERMITIAN ? GEMM_CONJ_TRANS : GEMM_TRANS;
 	}
-	if (o->batch == NULL)
+	p->order = GEMM_ROW_MAJOR;
+	p->side = p->side == 141 ? 'L' : 'R';
+	p->uplo = p->uplo == 121 ? 'U' : 'L';
+	p->diag = p->diag == 132 ? 'U' : 'N';
+	p->trans_a = p->trans_a <= GEMM_NO_TRANS ? 'N' : p->trans_a == GEMM_TRANS || is_real ? 'T' : 'C';
+	p->trans_b = p->trans_b <= GEMM_NO_TRANS ? 'N' : p->trans_b == GEMM_TRANS || is_real ? 'T' : 'C';
+	if (p->m > 0 && p->n > 0 && !is_zero(p, p->alpha, f == HERK))
 		return;
-	p->is_batch = 1;
-	p->batch = *o->batch;
-	if (o->order == GEMM_COL_MAJOR) {
-		p->batch.stride_a = o->batch->stride_b;
-		p->batch.stride_b = o->batch->stride_a;
-	}
+	p->k = 0;
+	if (f & SIDED)
+		p->family = GEMM;
+	if (f & TRIANGULAR)
+		p->c = (void *)p->b, p->ldc = p->ldb, p->beta = zero;
 }
 
 /* batch_plain computes the products of a batch one by one. */
 static void batch_plain(const struct product *p)
 {
-	size_t element = p->is_float ? sizeof(float) : sizeof(double);
+	size_t element = p->element == 's' ? sizeof(float) : sizeof(double);
 	struct product one = *p;
-	for (int64_t i = 0; i < p->batch.count; i++) {
+	for (int64_t i = 0; i < p->batch->count; i++) {
 		size_t offset = (size_t)i * element; /* of a matrix, for each element of its stride */
-		one.a = (const char *)p->a + offset * (size_t)p->batch.stride_a;
-		one.b = (const char *)p->b + offset * (size_t)p->batch.stride_b;
-		one.c = (char *)p->c + offset * (size_t)p->batch.stride_c;
+		one.a = (const char *)p->a + offset * (size_t)p->batch->stride_a;
+		one.b = (const char *)p->b + offset * (size_t)p->batch->stride_b;
+		one.c = (char *)p->c + offset * (size_t)p->batch->stride_c;
 		product_plain(&one);
 	}
 }
 
 int product_run(struct product *p, char *text, size_t size)
 {
+	struct batch batch;
+	product_by_rows(p, &batch);
 	if (process_is_forked()) {
 		warn_forked();
-		if (p->is_batch)
+		if (p->batch != NULL)
 			batch_plain(p);
 		else
 			product_plain(p);
 		return GEMM_OK;
 	}
 	p->threads_default = threads_default();
-	return p->is_batch ? goBatch(p, text, size) : goProduct(p, text, size);
+	return goProduct(p, text, size);
 }

@@ -10,31 +10,31 @@ struct batch {
 	int64_t stride_a, stride_b, stride_c, count;
 };
 
-/* product is one product C <- alpha*op(A)*op(B) + beta*C of matrices stored by rows, or a batch. float
- * operands have alpha and beta in double, which holds them exactly. */
+/* The families of routines. Sets of them are sums. */
+enum family {
+	GEMM = 1, GEMMTR = 2, SYMM = 4, HEMM = 8, SYRK = 16, HERK = 32, SYR2K = 64, HER2K = 128, TRMM = 256, TRSM = 512,
+	SIDED = SYMM | HEMM | TRMM | TRSM, /* A is square, on the left or on the right */
+	TRIANGULAR = TRMM | TRSM,          /* without C and beta; the result is in B */
+	HERMITIAN = HERK | HER2K
+};
+
+/* product is a call of a routine: its arguments, as the caller gave them until product_by_rows, and more. Arguments
+ * that the family does not have are 0. */
 struct product {
+	enum family family;
+	char element; /* of the matrices: s, d, c or z */
+	int order, side, uplo, trans_a, trans_b, diag;
+	int64_t m, n, k, lda, ldb, ldc;
+	const void *alpha, *beta; /* elements; alpha of herk and beta of herk and her2k are real */
+	const void *a, *b;
+	void *c;
+	const struct batch *batch; /* NULL: one product */
+	/* The following are for products of float and double by gemm.h only. */
 	const char *variant; /* NULL: the fastest */
 	size_t variant_len;
 	int threads;         /* 0: threads_default */
 	int threads_default; /* 0: all processors */
-	int is_float;
 	int is_checked; /* it is an error if C overlaps A or B, which in BLAS is undefined */
-	int trans_a, trans_b; /* 0 or 1 */
-	int64_t m, n, k, lda, ldb, ldc;
-	double alpha, beta;
-	const void *a, *b;
-	void *c;
-	int is_batch;
-	struct batch batch; /* if is_batch */
-};
-
-/* operands has the arguments of a routine as its caller gave them, from order on. */
-struct operands {
-	int order, trans_a, trans_b;
-	int64_t m, n, k, lda, ldb, ldc;
-	const void *a, *b;
-	void *c;
-	const struct batch *batch; /* NULL: one product */
 };
 
 /* fault describes an argument that is wrong. */
@@ -46,21 +46,17 @@ struct fault {
 	int64_t least;
 };
 
-/* operands_check returns the first argument that is wrong. alpha only matters as zero or not. */
-struct fault operands_check(const struct operands *o, double alpha, size_t element);
+/* product_check returns the first argument that is wrong. */
+struct fault product_check(const struct product *p);
 
 /* fault_text writes what is wrong, one line that begins with the name of the routine. */
 void fault_text(const struct fault *f, const char *routine, char *text, size_t size);
 
-/* operands_product fills in p, by rows. The transpose of a product of columns is a product of rows,
- * Ct = Bt*At, so the operands are exchanged. */
-void operands_product(const struct operands *o, struct product *p);
-
-/* product_run computes p, by Go, or by product_plain in a forked process. It returns a code of gemm.h
- * and writes the text of an error to text. */
+/* product_run computes p, which has been checked and is changed: by Go, or by product_plain in a forked process. It
+ * returns a code of gemm.h and writes the text of an error to text. */
 int product_run(struct product *p, char *text, size_t size);
 
-/* product_plain computes p, which is no batch, by loops in C, on the calling thread. */
+/* product_plain computes p, by rows and no batch, by loops in C, on the calling thread. */
 void product_plain(const struct product *p);
 
 /* process_is_forked reports whether this process is a copy that fork() made of one in which the
