@@ -21,7 +21,7 @@ type recipeOperand struct {
 // recipeRequest is the question: C = A·B of the shape on the GPU.
 type recipeRequest struct {
 	Variant string        `json:"variant"` // such as cuda/tuned; empty: the best of the type
-	Type    string        `json:"type"`    // f32 or f64
+	Type    string        `json:"type"`    // f32, f64, f16 or bf16
 	M       int           `json:"m"`
 	N       int           `json:"n"`
 	K       int           `json:"k"`
@@ -31,6 +31,9 @@ type recipeRequest struct {
 	Params  gemm.Params   `json:"params"`
 	GPU     cuda.GPU      `json:"gpu"`
 }
+
+// recipeTypes are the element types of recipes.
+var recipeTypes = []string{"f32", "f64", "f16", "bf16"}
 
 // recipe says how a rung computes a product on a GPU, for a program in another language. NVRTC compiles the programs
 // for the GPU. The launches follow each other on one stream.
@@ -140,8 +143,9 @@ func kernelVariants() []gemm.Variant {
 // rung returns the rung that is requested, or the last one for users, in the full precision of the
 // type, that the GPU can run.
 func (q recipeRequest) rung(arch int) (cuda.Rung, error) {
-	if q.Type != "f32" && q.Type != "f64" {
-		return cuda.Rung{}, fmt.Errorf("%w: type is %q, must be f32 or f64", gemm.ErrType, q.Type)
+	if !slices.Contains(recipeTypes, q.Type) {
+		return cuda.Rung{}, fmt.Errorf("%w: type is %q, must be one of %s", gemm.ErrType, q.Type,
+			strings.Join(recipeTypes, ", "))
 	}
 	var names []string
 	var best cuda.Rung
@@ -212,7 +216,7 @@ func recipeVariants() []kernelVariant {
 	var out []kernelVariant
 	for _, v := range kernelVariants() {
 		x := kernelVariant{Name: v.Name, Doc: v.Doc}
-		for _, typ := range []string{"f32", "f64"} {
+		for _, typ := range recipeTypes {
 			if _, err := cuda.RungNamed(strings.TrimPrefix(v.Name, cuda.Family+"/"), typ); err == nil {
 				x.Types = append(x.Types, typ)
 			}

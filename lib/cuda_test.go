@@ -64,6 +64,7 @@ func TestChosen(t *testing.T) {
 	for _, test := range []struct{ capability, typ, want string }{
 		{"9.0", "f32", "cuda/tuned"}, {"9.0", "f64", "cuda/tuned"}, {"8.6", "f32", "cuda/tuned"},
 		{"7.5", "f32", "cuda/doublebuffer"}, {"7.0", "f64", "cuda/conflictfree"},
+		{"9.0", "bf16", "cuda/tuned"}, {"8.0", "f16", "cuda/mma"},
 	} {
 		q := sampleRequest("", test.typ)
 		q.GPU = fakeGPU(test.capability)
@@ -94,7 +95,7 @@ func TestBadRequests(t *testing.T) {
 		change func(q *recipeRequest)
 		is     error
 	}{
-		`type is "f16"`:                   {func(q *recipeRequest) { q.Type = "f16" }, gemm.ErrType},
+		`type is "gf256"`:                 {func(q *recipeRequest) { q.Type = "gf256" }, gemm.ErrType},
 		`variant is "cuda/fast", must be`: {func(q *recipeRequest) { q.Variant = "cuda/fast" }, gemm.ErrParam},
 		"needs compute capability 9.0 itself": {
 			func(q *recipeRequest) { q.Variant, q.GPU = "cuda/f16x3", fakeGPU("10.0") },

@@ -23,6 +23,7 @@ import (
 
 	"gemm"
 	fast "gemm/blas"
+	"gemm/pool"
 )
 
 // goProduct computes the product or the batch p. It returns a code of gemm.h, and writes the text of an error to the
@@ -31,17 +32,22 @@ import (
 //export goProduct
 func goProduct(p *C.struct_product, text *C.char, size C.size_t) (code C.int) {
 	defer recovered(&code, text, size)
+	var err error
 	switch p.element {
 	case 's':
-		return report(compute(&singles, &routinesS, p), text, size)
+		err = compute(&singles, &routinesS, computeBatch[float32], p)
 	case 'd':
-		return report(compute(&doubles, &routinesD, p), text, size)
+		err = compute(&doubles, &routinesD, computeBatch[float64], p)
 	case 'c':
-		routinesC.call(p)
+		err = routinesC.compute(p)
+	case 'z':
+		err = routinesZ.compute(p)
+	case 'h':
+		err = compute(&f16s, nil, nil, p)
 	default:
-		routinesZ.call(p)
+		err = compute(&bf16s, nil, nil, p)
 	}
-	return C.GEMM_OK
+	return report(err, text, size)
 }
 
 // recovered is deferred: it makes an error of a panic.
@@ -51,10 +57,14 @@ func recovered(code *C.int, text *C.char, size C.size_t) {
 	}
 }
 
-// compute computes p by a multiplier of the type, or by a routine if none is named.
-func compute[T gemm.Float](all *multipliers[T], r *routines[T, T], p *C.struct_product) error {
-	if p.batch != nil {
-		return computeBatch(p, operands[T](p))
+// compute computes p by a multiplier of the type, or, if none is named, by a routine or batch. nil: there is none.
+func compute[T gemm.Number](all *multipliers[T], r *routines[T, T], batch func(*C.struct_product) error,
+	p *C.struct_product) error {
+	switch {
+	case p.batch != nil && p.variant == nil && batch != nil:
+		return batch(p)
+	case p.batch != nil:
+		return computeEach(p, func(p *C.struct_product) error { return compute(all, r, batch, p) })
 	}
 	var x product[T]
 	if p.is_checked != 0 { // a product of gemm.h
@@ -63,21 +73,53 @@ func compute[T gemm.Float](all *multipliers[T], r *routines[T, T], p *C.struct_p
 			return err
 		}
 	}
-	if p.variant == nil {
+	if p.variant == nil && r != nil {
 		r.call(p)
 		return nil
 	}
 	// The name is only read during the call.
-	return all.compute(unsafe.String((*byte)(unsafe.Pointer(p.variant)), int(p.variant_len)), int(p.threads),
-		int(p.threads_default), &x)
+	variant := unsafe.String((*byte)(unsafe.Pointer(p.variant)), int(p.variant_len))
+	return all.compute(cmp.Or(variant, "parallel/packed"), int(p.threads), int(p.threads_default), &x)
 }
 
-// computeBatch computes the batch p, of which x is the first product, by the fastest variant.
-func computeBatch[T gemm.Float](p *C.struct_product, x product[T]) error {
+// compute computes p by the routine.
+func (r *routines[E, R]) compute(p *C.struct_product) error {
+	switch {
+	case p.variant != nil:
+		return fmt.Errorf("%w: complex products have no variants", gemm.ErrVariant)
+	case p.batch != nil:
+		return computeEach(p, r.compute)
+	}
+	r.call(p)
+	return nil
+}
+
+// computeEach computes the products of the batch p, at listed addresses, by one. Without a variant, the threads share
+// them, unless there are fewer products than threads.
+func computeEach(p *C.struct_product, one func(p *C.struct_product) error) error {
+	count := int(p.batch.count)
+	workers, threads := cmp.Or(int(p.threads), int(p.threads_default), runtime.GOMAXPROCS(0)), C.int(1)
+	if p.variant != nil || count < workers {
+		workers, threads = 1, p.threads
+	}
+	a, b, c := unsafe.Slice(p.batch.a, count), unsafe.Slice(p.batch.b, count), unsafe.Slice(p.batch.c, count)
+	errs := make([]error, workers)
+	pool.New(workers).Run(workers, count, func(worker, lo, hi int) {
+		for i := lo; i < hi && errs[worker] == nil; i++ {
+			x := *p
+			x.a, x.b, x.c, x.threads, x.batch = a[i], b[i], c[i], threads, nil
+			errs[worker] = one(&x)
+		}
+	})
+	return cmp.Or(errs...)
+}
+
+// computeBatch computes the batch p by the fastest variant.
+func computeBatch[T gemm.Float](p *C.struct_product) error {
 	if p.batch.count == 0 {
 		return nil
 	}
-	count, s := int(p.batch.count), p.batch
+	x, count, s := operands[T](p), int(p.batch.count), p.batch
 	if x.alpha == 0 { // there are no terms
 		x.alpha = 1
 	}
@@ -85,6 +127,9 @@ func computeBatch[T gemm.Float](p *C.struct_product, x product[T]) error {
 		TransA: x.tA, TransB: x.tB, M: x.c.Rows, N: x.c.Cols, K: x.terms(), Alpha: x.alpha, Beta: x.beta,
 		LDA: x.a.Stride, LDB: x.b.Stride, LDC: x.c.Stride,
 		Workers: cmp.Or(int(p.threads), int(p.threads_default)),
+	}
+	if s.is_listed != 0 {
+		return fast.GemmBatch(problem, listed(x.a, s.a, count), listed(x.b, s.b, count), listed(x.c, s.c, count))
 	}
 	return fast.GemmBatchStrided(problem, count, all(x.a, count, int(s.stride_a)), int(s.stride_a),
 		all(x.b, count, int(s.stride_b)), int(s.stride_b), all(x.c, count, int(s.stride_c)), int(s.stride_c))
@@ -98,8 +143,17 @@ func all[T gemm.Float](x gemm.Matrix[T], count, stride int) []T {
 	return unsafe.Slice(unsafe.SliceData(x.Data), (count-1)*stride+len(x.Data))
 }
 
+// listed returns the elements of the matrices at count > 0 addresses, of which x is the first.
+func listed[T gemm.Float](x gemm.Matrix[T], addresses *unsafe.Pointer, count int) [][]T {
+	out := make([][]T, count)
+	for i, data := range unsafe.Slice(addresses, count) {
+		out[i] = elements[T](data, x.Rows, x.Cols, x.Stride)
+	}
+	return out
+}
+
 // operands returns the product p, or the first one of a batch.
-func operands[T gemm.Float](p *C.struct_product) product[T] {
+func operands[T gemm.Number](p *C.struct_product) product[T] {
 	m, n, k := int(p.m), int(p.n), int(p.k)
 	x := product[T]{
 		tA: blas.Transpose(p.trans_a), tB: blas.Transpose(p.trans_b), alpha: *(*T)(p.alpha), beta: *(*T)(p.beta),
@@ -116,7 +170,7 @@ func operands[T gemm.Float](p *C.struct_product) product[T] {
 }
 
 // matrix returns the matrix at data, in memory of C.
-func matrix[T gemm.Float](data unsafe.Pointer, rows, cols int, ld C.int64_t) gemm.Matrix[T] {
+func matrix[T gemm.Number](data unsafe.Pointer, rows, cols int, ld C.int64_t) gemm.Matrix[T] {
 	return gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: int(ld), Data: elements[T](data, rows, cols, int(ld))}
 }
 

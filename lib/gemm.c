@@ -49,7 +49,7 @@ static int named_product(const char *routine, const char *variant, int threads, 
 	          const T *a, int64_t lda, int64_t stride_a, const T *b, int64_t ldb, int64_t stride_b, T beta, T *c,    \
 	          int64_t ldc, int64_t stride_c, int64_t count)                                                          \
 	{                                                                                                                \
-		struct batch s = {stride_a, stride_b, stride_c, count};                                                      \
+		struct batch s = {.stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c, .count = count};        \
 		return named_product(#BATCH, NULL, threads, (struct product){GEMM, ELEMENT, order, 0, 0, trans_a, trans_b,   \
 		                     0, m, n, k, lda, ldb, ldc, &alpha, &beta, a, b, c, &s});                                \
 	}
@@ -57,14 +57,48 @@ static int named_product(const char *routine, const char *variant, int threads, 
 PRODUCTS(float, 's', gemm_sgemm, gemm_sgemm_batch_strided)
 PRODUCTS(double, 'd', gemm_dgemm, gemm_dgemm_batch_strided)
 
+/* typed_product is named_product for C <- op(A)*op(B) of a type of gemm.h. */
+static int typed_product(const char *routine, const char *variant, int threads, int64_t type, struct product p)
+{
+	static const union { double d; float s; uint16_t h; float c[2]; double z[2]; } zero, ones[] = {
+		[GEMM_F64] = {.d = 1}, [GEMM_F32] = {.s = 1}, [GEMM_F16] = {.h = 0x3c00}, [GEMM_BF16] = {.h = 0x3f80},
+		[GEMM_C64] = {.c = {1}}, [GEMM_C128] = {.z = {1}}};
+	if (type < GEMM_F64 || type > GEMM_C128) {
+		const struct fault f = {-1, "type", type, "must be from 0 (GEMM_F64) to 5 (GEMM_C128)", 0};
+		fault_text(&f, routine, last_error, sizeof last_error);
+		return GEMM_ERR_ARGUMENT;
+	}
+	p.element = "dshbcz"[type];
+	p.alpha = &ones[type], p.beta = &zero;
+	return named_product(routine, variant, threads, p);
+}
+
 int gemm_product(const struct gemm_product *x)
 {
-	static const float one_float = 1;
-	static const double one_double = 1, zero; /* also of float */
 	int64_t lda = x->k > 1 ? x->k : 1, ldb = x->n > 1 ? x->n : 1;
-	return named_product("gemm_product", NULL, 0, (struct product){GEMM, x->is_float ? 's' : 'd', GEMM_ROW_MAJOR, 0, 0,
-	                     GEMM_NO_TRANS, GEMM_NO_TRANS, 0, x->m, x->n, x->k, lda, ldb, ldb,
-	                     x->is_float ? (const void *)&one_float : &one_double, &zero, x->a, x->b, x->c, NULL});
+	return typed_product("gemm_product", NULL, 0, x->type, (struct product){GEMM, 0, GEMM_ROW_MAJOR, 0, 0,
+	                     GEMM_NO_TRANS, GEMM_NO_TRANS, 0, x->m, x->n, x->k, lda, ldb, ldb, NULL, NULL, x->a, x->b, x->c,
+	                     NULL});
+}
+
+/* first_address returns the first of count addresses, or NULL if one of them or the list is NULL. */
+static const void *first_address(const void *const *list, int64_t count)
+{
+	for (int64_t i = 1; list != NULL && i < count; i++)
+		if (list[i] == NULL)
+			return NULL;
+	return list != NULL && count > 0 ? list[0] : NULL;
+}
+
+int gemm_multiply(const char *variant, int threads, int type, int order, int trans_a, int trans_b, int64_t m,
+                  int64_t n, int64_t k, const void *const *a, int64_t lda, const void *const *b, int64_t ldb,
+                  void *const *c, int64_t ldc, int64_t count)
+{
+	struct batch s = {.count = count, .is_listed = 1, .a = a, .b = b, .c = c};
+	return typed_product("gemm_multiply", variant, threads, type, (struct product){GEMM, 0, order, 0, 0, trans_a,
+	                     trans_b, 0, m, n, k, lda, ldb, ldc, NULL, NULL, first_address(a, count),
+	                     first_address(b, count), (void *)first_address((const void *const *)c, count),
+	                     count == 1 ? NULL : &s});
 }
 
 /* once_text returns a text that Go makes once in a process, or NULL in a forked one that has none. */

@@ -60,10 +60,15 @@ int gemm_dgemm(const char *variant, int threads, int order, int trans_a, int tra
                int64_t m, int64_t n, int64_t k, double alpha, const double *a, int64_t lda,
                const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
 
+/* The element types of gemm_product and gemm_multiply: double, float, IEEE binary16, bfloat16, which is the upper half
+ * of a float, and complex numbers of two floats or doubles. Products of binary16 and bfloat16 are summed in float, and
+ * an element of C is rounded once. */
+enum { GEMM_F64 = 0, GEMM_F32 = 1, GEMM_F16 = 2, GEMM_BF16 = 3, GEMM_C64 = 4, GEMM_C128 = 5 };
+
 /* gemm_product computes C <- A*B of matrices by rows without gaps, where a call with many arguments is slow, as
  * in Python. It returns what gemm_sgemm and gemm_dgemm return. */
 struct gemm_product {
-	int64_t is_float; /* 0: elements are double */
+	int64_t type; /* of the elements: GEMM_F64 and so on */
 	int64_t m, n, k;
 	const void *a, *b;
 	void *c;
@@ -88,6 +93,16 @@ int gemm_dgemm_batch_strided(int threads, int order, int trans_a, int trans_b, i
                              const double *b, int64_t ldb, int64_t stride_b,
                              double beta, double *c, int64_t ldc, int64_t stride_c, int64_t count);
 
+/* gemm_multiply computes count products C <- op(A)*op(B) of one shape and one element type. a, b and c are arrays
+ * of count addresses, none of which is NULL unless its matrix has no elements. A matrix may be A or B of several
+ * products. No matrix C may overlap another matrix of the call.
+ * The threads share the products, unless there are few and each is large, or variant is not NULL.
+ *
+ * The other arguments, and what is returned, are those of gemm_dgemm. Complex products have no variants. */
+int gemm_multiply(const char *variant, int threads, int type, int order, int trans_a, int trans_b,
+                  int64_t m, int64_t n, int64_t k, const void *const *a, int64_t lda,
+                  const void *const *b, int64_t ldb, void *const *c, int64_t ldc, int64_t count);
+
 /* gemm_error returns the text of the last error of the calling thread, one line without a line
  * break: "gemm_dgemm: lda is 3, must be at least 4". It is "" before the first error. A call
  * that succeeds does not change it. The text is valid until the thread's next call of this library. */
@@ -97,7 +112,7 @@ const char *gemm_error(void);
  *
  *     name       the name that gemm_sgemm and gemm_dgemm take
  *     doc        what it does, in one sentence
- *     types      "f32" for gemm_sgemm, "f64" for gemm_dgemm
+ *     types      "f32" for gemm_sgemm, "f64" for gemm_dgemm, "f16" and "bf16" for gemm_multiply
  *     gemm       whether it computes the whole operation, and not only C = A*B
  *     threads    whether it has more than one thread
  *     available  whether it runs on this host

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/half"
 	"gemm/internal/block"
 	"gemm/parallel"
 	"gemm/serial"
@@ -41,29 +42,28 @@ type description struct {
 func described() []description {
 	var out []description
 	for _, v := range variants() {
-		d := description{Name: v.Name, Doc: v.Doc, Gemm: v.Can.Has(gemm.Gemms), Threads: v.Has("threads")}
-		d.Available = true
-		add := func(typ string, err error) {
-			d.Types = append(d.Types, typ)
-			if err != nil {
+		v.GF256 = nil
+		d := description{Name: v.Name, Doc: v.Doc, Types: v.Types(), Gemm: v.Can.Has(gemm.Gemms),
+			Threads: v.Has("threads"), Available: true}
+		for _, typ := range d.Types {
+			try := gemm.ByType(typ, try[float64], try[float32], try[half.F16], try[half.BF16], nil)
+			if err := try(v); err != nil {
 				d.Available, d.Reason = false, gemm.Why(err)
 			}
-		}
-		if v.F64 != nil {
-			_, err := gemm.New[float64](v, nil)
-			add("f64", err)
-		}
-		if v.F32 != nil {
-			_, err := gemm.New[float32](v, nil)
-			add("f32", err)
 		}
 		out = append(out, d)
 	}
 	return out
 }
 
+// try returns the error of the variant's constructor.
+func try[T gemm.Number](v gemm.Variant) error {
+	_, err := gemm.New[T](v, nil)
+	return err
+}
+
 // product is one product C ← α·op(A)·op(B) + β·C.
-type product[T gemm.Float] struct {
+type product[T gemm.Number] struct {
 	tA, tB      blas.Transpose
 	alpha, beta T
 	a, b, c     gemm.Matrix[T]
@@ -71,7 +71,8 @@ type product[T gemm.Float] struct {
 
 // plain reports whether the product is C = A·B.
 func (p *product[T]) plain() bool {
-	return p.tA == blas.NoTrans && p.tB == blas.NoTrans && p.alpha == 1 && p.beta == 0
+	return p.tA == blas.NoTrans && p.tB == blas.NoTrans && p.alpha == gemm.FromFloat64[T](1) &&
+		p.beta == *new(T)
 }
 
 // terms returns k, the number of terms of an element of op(A)·op(B).
@@ -84,7 +85,7 @@ func (p *product[T]) terms() int {
 
 // multiplier holds the multipliers of one variant on a number of threads. Some serve one product at a
 // time, so every call takes one that is idle.
-type multiplier[T gemm.Float] struct {
+type multiplier[T gemm.Number] struct {
 	variant gemm.Variant
 	threads int // that callers request
 	params  gemm.Params
@@ -116,7 +117,7 @@ func (m *multiplier[T]) compute(p *product[T]) error {
 }
 
 // multipliers are the multipliers of an element type that have been used.
-type multipliers[T gemm.Float] struct {
+type multipliers[T gemm.Number] struct {
 	used   atomic.Pointer[[]*multiplier[T]] // replaced, never changed
 	adding sync.Mutex
 }
@@ -124,6 +125,8 @@ type multipliers[T gemm.Float] struct {
 var (
 	singles multipliers[float32]
 	doubles multipliers[float64]
+	f16s    multipliers[half.F16]
+	bf16s   multipliers[half.BF16]
 )
 
 // compute computes the product by the variant. threads are those that the caller requests; 0 is standard, and there 0
@@ -174,7 +177,7 @@ func (all *multipliers[T]) among(variant string, threads int) *multiplier[T] {
 }
 
 // newMultiplier returns a multiplier of the variant on a number of threads.
-func newMultiplier[T gemm.Float](variant string, threads, standard int) (*multiplier[T], error) {
+func newMultiplier[T gemm.Number](variant string, threads, standard int) (*multiplier[T], error) {
 	v, err := gemm.Lookup(variants(), variant)
 	if err != nil {
 		return nil, err

@@ -113,9 +113,21 @@ static struct fault matrix_check(int position, const char *const names[2], const
 	return (struct fault){0};
 }
 
+size_t element_size(const struct product *p)
+{
+	switch (p->element) {
+	case 'h': case 'b': return 2;
+	case 's': return 4;
+	case 'z': return 16;
+	default: return 8;
+	}
+}
+
 /* is_zero reports whether an element, or a real number, is 0. */
 static int is_zero(const struct product *p, const void *x, int is_real)
 {
+	if (element_size(p) == 2)
+		return *(const uint16_t *)x == 0;
 	int parts = !is_real && (p->element == 'c' || p->element == 'z') ? 2 : 1;
 	for (int i = 0; i < parts; i++)
 		if (p->element == 's' || p->element == 'c' ? ((const float *)x)[i] != 0 : ((const double *)x)[i] != 0)
@@ -172,7 +184,7 @@ struct fault product_check(const struct product *p)
 	/* The dimensions of gemm, and the lines of the operands in memory. By rows, the lines of A are its rows: m of k
 	 * elements, unless it is transposed. */
 	const int64_t n = p->n, m = f & (GEMM | SIDED) ? p->m : n, k = !(f & SIDED) ? p->k : p->side == 141 ? m : n;
-	const size_t element = p->element == 's' ? 4 : p->element == 'z' ? 16 : 8;
+	const size_t element = element_size(p);
 	const int used = p->batch == NULL || p->batch->count > 0, read = used && reads(p, m, k);
 	const int by_rows = p->order == GEMM_ROW_MAJOR;
 	const int a_rows = by_rows != (p->trans_a > GEMM_NO_TRANS), b_rows = by_rows != (p->trans_b > GEMM_NO_TRANS);
@@ -209,6 +221,8 @@ struct fault product_check(const struct product *p)
 	static const char *const names[] = {"stride_a", "stride_b", "stride_c"};
 	if (s->count < 0)
 		return (struct fault){-1, "count", s->count, NULL, 0};
+	if (s->is_listed)
+		return (struct fault){0};
 	for (int i = 0; i < 3; i++) {
 		struct fault wrong = batch_check(names[i], strides[i], s->count, matrix_size(x[i].lines, x[i].length, x[i].ld),
 		                                 x[i].used, element);
@@ -239,7 +253,7 @@ static void product_by_rows(struct product *p, struct batch *batch)
 {
 	static const double zero[2];
 	const enum family f = p->family;
-	const int is_real = p->element == 's' || p->element == 'd';
+	const int is_real = p->element != 'c' && p->element != 'z';
 	if (!(f & (GEMM | SIDED)))
 		p->m = p->n;
 	if (f & SIDED)
@@ -251,6 +265,7 @@ static void product_by_rows(struct product *p, struct batch *batch)
 			if (p->batch != NULL) {
 				*batch = *p->batch;
 				EXCHANGE(int64_t, batch->stride_a, batch->stride_b);
+				EXCHANGE(const void *const *, batch->a, batch->b);
 				p->batch = batch;
 			}
 		}
@@ -280,13 +295,13 @@ static void product_by_rows(struct product *p, struct batch *batch)
 /* batch_plain computes the products of a batch one by one. */
 static void batch_plain(const struct product *p)
 {
-	size_t element = p->element == 's' ? sizeof(float) : sizeof(double);
+	const struct batch *s = p->batch;
 	struct product one = *p;
-	for (int64_t i = 0; i < p->batch->count; i++) {
-		size_t offset = (size_t)i * element; /* of a matrix, for each element of its stride */
-		one.a = (const char *)p->a + offset * (size_t)p->batch->stride_a;
-		one.b = (const char *)p->b + offset * (size_t)p->batch->stride_b;
-		one.c = (char *)p->c + offset * (size_t)p->batch->stride_c;
+	for (int64_t i = 0; i < s->count; i++) {
+		size_t offset = (size_t)i * element_size(p); /* of a matrix, for each element of its stride */
+		one.a = s->is_listed ? s->a[i] : (const char *)p->a + offset * (size_t)s->stride_a;
+		one.b = s->is_listed ? s->b[i] : (const char *)p->b + offset * (size_t)s->stride_b;
+		one.c = s->is_listed ? s->c[i] : (char *)p->c + offset * (size_t)s->stride_c;
 		product_plain(&one);
 	}
 }

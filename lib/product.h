@@ -5,9 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* batch is a number of products whose matrices lie at equal distances, in elements. */
+/* batch is a number of products whose matrices lie at equal distances, in elements, or at listed addresses. */
 struct batch {
 	int64_t stride_a, stride_b, stride_c, count;
+	int is_listed;
+	const void *const *a, *const *b; /* if is_listed */
+	void *const *c;
 };
 
 /* The families of routines. Sets of them are sums. */
@@ -22,14 +25,14 @@ enum family {
  * that the family does not have are 0. */
 struct product {
 	enum family family;
-	char element; /* of the matrices: s, d, c or z */
+	char element; /* of the matrices: s, d, c or z, and for products by gemm_multiply h (f16) or b (bf16) */
 	int order, side, uplo, trans_a, trans_b, diag;
 	int64_t m, n, k, lda, ldb, ldc;
 	const void *alpha, *beta; /* elements; alpha of herk and beta of herk and her2k are real */
 	const void *a, *b;
 	void *c;
 	const struct batch *batch; /* NULL: one product */
-	/* The following are for products of float and double by gemm.h only. */
+	/* The following are for products by gemm.h only. */
 	const char *variant; /* NULL: the fastest */
 	size_t variant_len;
 	int threads;         /* 0: threads_default */
@@ -45,6 +48,9 @@ struct fault {
 	const char *must; /* what the value must be; NULL: at least the following */
 	int64_t least;
 };
+
+/* element_size returns the bytes of an element. */
+size_t element_size(const struct product *p);
 
 /* product_check returns the first argument that is wrong. */
 struct fault product_check(const struct product *p);

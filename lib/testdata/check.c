@@ -318,6 +318,20 @@ static void check_batch_errors(const double *a)
 		fail("gemm_product is wrong");
 	p.m = -1;
 	expect_error(gemm_product(&p), wrong, "gemm_product: m is -1, must be at least 0");
+	p.m = 1, p.type = 6;
+	expect_error(gemm_product(&p), wrong, "gemm_product: type is 6, must be from 0 (GEMM_F64) to 5 (GEMM_C128)");
+
+	const uint16_t two = 0x4000; /* in f16 */
+	uint16_t rounded[2];
+	const void *halves[] = {&two, NULL};
+	void *to[] = {&rounded[0], &rounded[1]};
+	for (int64_t count = 0; count < 2; count++)
+		expect_error(gemm_multiply(NULL, 0, GEMM_F16, GEMM_ROW_MAJOR, GEMM_NO_TRANS, GEMM_NO_TRANS, 1, 1, 1, halves, 1,
+		                           halves, 1, to, 1, count), GEMM_OK, "");
+	if (rounded[0] != 0x4400)
+		fail("gemm_multiply is wrong");
+	expect_error(gemm_multiply(NULL, 0, GEMM_F16, GEMM_ROW_MAJOR, GEMM_NO_TRANS, GEMM_NO_TRANS, 1, 1, 1, halves, 1,
+	                           halves, 1, to, 1, 2), wrong, "gemm_multiply: a is 0, must be the address of its elements");
 }
 
 static void check_errors(void)

@@ -8,7 +8,15 @@ import numpy as np
 
 from gemm_suite.sgemm.measure import bound
 
-TYPES = {"f32": np.float32, "f64": np.float64}
+TYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
+try:
+    from ml_dtypes import bfloat16
+
+    TYPES["bf16"] = bfloat16
+except ImportError:
+    pass
+COMPLEX = {"c64": np.complex64, "c128": np.complex128}
+_ROUNDING = {"f16": (2.0**-11, 2.0**-25), "bf16": (2.0**-8, 0)}  # of an element: relative, and of subnormal numbers
 
 
 def skip_or_fail(name: str, reason: str) -> None:
@@ -25,25 +33,32 @@ def stored(random: np.random.Generator, rows: int, cols: int, typ: str, room: An
     lines, length = (cols, rows) if by_columns else (rows, cols)
     ld = length + int(random.integers(0, 5))
     first = int(random.integers(0, 3))
-    memory = np.full(first + lines * ld + 3, np.nan, TYPES[typ]) if room is None else room(first + lines * ld + 3, typ)
+    size, dtype = first + lines * ld + 3, (TYPES | COMPLEX)[typ]
+    memory = np.full(size, np.nan, dtype) if room is None else room(size, typ)
     x = memory[first : first + lines * ld].reshape(lines, ld)[:, :length]
     x[...] = random.standard_normal((lines, length))
+    if typ in COMPLEX:
+        x.imag = random.standard_normal((lines, length))
     return x.T if by_columns else x
 
 
 def assert_product(c: Any, a: Any, b: Any, compute: str, what: str) -> None:
-    """Compares a product with NumPy's in double precision (of a and b in single precision) or in its own."""
+    """Compares a product, or a stack, with NumPy's in double precision (of narrower a and b) or in its own."""
     a, b, c = (np.asarray(x) for x in (a, b, c))
-    m, n, k = a.shape[0], b.shape[1], a.shape[1]
-    if c.shape != (m, n):
-        raise AssertionError(f"{what}: the shape is {c.shape}, must be {(m, n)}")
+    wide = np.complex128 if compute in COMPLEX else np.float64
+    exact = np.matmul(a.astype(wide), b.astype(wide))
+    if c.shape != exact.shape:
+        raise AssertionError(f"{what}: the shape is {c.shape}, must be {exact.shape}")
     if c.size == 0:
         return
-    exact = a.astype(np.float64) @ b.astype(np.float64)
-    scale = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
-    # In double precision, both products have errors.
-    most = (2 if compute == "f64" else 1) * bound(compute, (m, n, max(k, 1))) * scale
-    right = np.abs(c - exact) <= most
+    scale = np.matmul(np.abs(a.astype(wide)), np.abs(b.astype(wide)))
+    # In double precision, both products have errors. Each part of a complex element is a sum of 2k products.
+    double, parts = compute in ("f64", "c128"), 2 if compute in COMPLEX else 1
+    shape = (c.size // c.shape[-1], c.shape[-1], parts * max(a.shape[-1], 1))
+    rounding, least = _ROUNDING.get(compute, (0, 0))
+    most = parts * (1 + double) * bound("f64" if double else "f32", shape) * scale
+    most += rounding * (np.abs(exact) + most) + least
+    right = np.abs(c.astype(wide) - exact) <= most
     if not right.all():
-        i, j = np.argwhere(~right)[0]
-        raise AssertionError(f"{what}: element {i}, {j} is {c[i, j]}, must be {exact[i, j]} within {most[i, j]}")
+        at = tuple(np.argwhere(~right)[0])
+        raise AssertionError(f"{what}: element {at} is {c[at]}, must be {exact[at]} within {most[at]}")

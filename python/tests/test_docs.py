@@ -19,7 +19,7 @@ class Page(unittest.TestCase):
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
                 exec(compile(block, str(PAGE), "exec"), {})
-            self.assertIn("serial/packed ('f64', 'f32') True", out.getvalue())
+            self.assertIn("serial/packed ('f64', 'f32', 'f16', 'bf16') True", out.getvalue())
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ import numpy as np
 
 import gemm_suite
 from gemm_suite import _device, _driver
-from gemm_suite._operand import Operand, operand
+from gemm_suite._operand import SIZES, Operand, operand
 from gemm_suite.sgemm import rows
-from tests.checks import skip_or_fail, stored
+from tests.checks import TYPES, skip_or_fail, stored
 from tests.fake_cuda import Driver, Launch, compile_program
 
 
@@ -50,17 +50,18 @@ class Recipes(unittest.TestCase):
         splits = any(s.kernel == "split_a" for s in launches)
         for o in (x, y):
             readers = [(s, p) for s in launches for p, at in s.places.items() if at == o.address]
-            mapped = [m for s in launches for m in s.maps.values() if m.address == o.address]
+            mapped = [m for s in launches for p, m in s.maps.items() if m.address == o.address and p != "to"]  # of C
             times = (2 if o is x else 3) if splits and not o.by_columns else 1
             self.assertEqual(len(readers) + len(mapped), times, f"{o}: {launches}")
+            stored = (o.cols, o.rows) if o.by_columns else (o.rows, o.cols)
             for m in mapped:
-                self.assertEqual((m.rows, m.cols, m.bytes), (o.rows, o.cols, 4 * o.ld), f"{o}: {m}")
+                self.assertEqual((m.rows, m.cols, m.bytes), (*stored, SIZES[o.type] * o.ld), f"{o}: {m}")
             for launch, parameter in readers:
                 numbers = launch.numbers
                 self.assertEqual(numbers["ld" + parameter.lower()], o.ld, f"{o}: {launch}")
-                self.assertEqual(launch.kernel == "transpose", o.by_columns, f"{o}: {launch}")
+                if SIZES[o.type] > 2:  # kernels in half precision may read operands as they are stored
+                    self.assertEqual(launch.kernel == "transpose", o.by_columns, f"{o}: {launch}")
                 if "rows" in numbers and launch.kernel in ("align", "transpose"):
-                    stored = (o.cols, o.rows) if o.by_columns else (o.rows, o.cols)
                     self.assertEqual((numbers["rows"], numbers["cols"]), stored, f"{o}: {launch}")
         copies = [at for s in launches for p, at in s.places.items() if p in ("T", "P")]
         self.assertEqual(len(copies), len(set(copies)), launches)
@@ -79,7 +80,7 @@ class Recipes(unittest.TestCase):
         variants = [v for v in gemm_suite.variants() if v.device == "cuda"]
         self.assertGreater(len(variants), 10)
         for v in variants:
-            for typ in v.types:
+            for typ in TYPES.keys() & v.types:
                 for m, n, k in ((65, 63, 70), (1, 1, 1), (128, 256, 64), (40, 24, 4000), (300, 301, 302)):
                     a, b = stored(random, m, k, typ), stored(random, k, n, typ)
                     out = np.empty((m, n + 3), a.dtype)[:, :n]

@@ -17,7 +17,7 @@ NO_TRANS, TRANS = 111, 112
 MAX_THREADS = 16384
 _OK, _ARGUMENT, _VARIANT, _UNAVAILABLE = range(4)
 
-_ENTRIES = {"f32": ("gemm_sgemm", ctypes.c_float), "f64": ("gemm_dgemm", ctypes.c_double)}
+TYPES = {"f64": 0, "f32": 1, "f16": 2, "bf16": 3, "c64": 4, "c128": 5}
 
 
 @lru_cache(maxsize=1)
@@ -34,20 +34,9 @@ def library() -> ctypes.CDLL:
             lib = ctypes.CDLL(str(path))
         except OSError as err:
             raise Unavailable(f"{name} cannot be opened: {err}") from None
-    for name, scalar in _ENTRIES.values():
-        matrix = [ctypes.c_void_p, ctypes.c_int64]
-        f = getattr(lib, name)
-        f.argtypes = [
-            ctypes.c_char_p,
-            *[ctypes.c_int] * 4,
-            *[ctypes.c_int64] * 3,
-            scalar,
-            *matrix,
-            *matrix,
-            scalar,
-            *matrix,
-        ]
-        f.restype = ctypes.c_int
+    multiply, matrix = lib.gemm_multiply, (ctypes.c_void_p, ctypes.c_int64)
+    multiply.argtypes = [ctypes.c_char_p, *[ctypes.c_int] * 5, *[ctypes.c_int64] * 3, *matrix * 3, ctypes.c_int64]
+    multiply.restype = ctypes.c_int
     for name in ("gemm_error", "gemm_version", "gemm_variants", "gemm_cuda_variants"):
         f = getattr(lib, name)
         f.argtypes, f.restype = [], ctypes.c_char_p
@@ -92,19 +81,18 @@ def product(
     order: int,
     trans: tuple[int, int],
     shape: tuple[int, int, int],
-    a: tuple[int, int],
-    b: tuple[int, int],
-    c: tuple[int, int],
+    a: tuple["ctypes.Array[ctypes.c_size_t]", int],
+    b: tuple["ctypes.Array[ctypes.c_size_t]", int],
+    c: tuple["ctypes.Array[ctypes.c_size_t]", int],
 ) -> None:
-    """Computes C = op(A)·op(B). a, b and c are addresses and leading dimensions."""
-    entry = getattr(library(), _ENTRIES[typ][0])
+    """Computes each C = op(A)·op(B). a, b and c are addresses, as many of each, and leading dimensions."""
     name = None if variant is None else variant.encode()
-    code = entry(name, threads, order, *trans, *shape, 1.0, *a, *b, 0.0, *c)
+    code = library().gemm_multiply(name, threads, TYPES[typ], order, *trans, *shape, *a, *b, *c, len(c[0]))
     if code != _OK:
         raise_error(code)
 
 
-# What struct gemm_product has: whether elements are float32, m, n, k, and the addresses of A, B and C.
+# What struct gemm_product has: the type, m, n, k, and the addresses of A, B and C.
 describe = struct.Struct("qqqqPPP").pack
 
 

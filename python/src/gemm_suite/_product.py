@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from gemm_suite import _device, _library
-from gemm_suite._operand import Operand, operand, overlap
+from gemm_suite._operand import BY_DTYPE, NAMES, Operand, operand, overlap, overlaps_itself, times
 
 Array = TypeVar("Array")
 
@@ -19,7 +19,7 @@ class Variant(NamedTuple):
 
     name: str  # such as parallel/packed or cuda/tuned
     doc: str
-    types: tuple[str, ...]  # f32, f64
+    types: tuple[str, ...]  # f64, f32, f16, bf16
     device: str  # cpu or cuda
     available: bool
     reason: str  # why it is not; empty if it is
@@ -50,16 +50,18 @@ def matmul(
 ) -> Array:
     """Returns the matrix product of a and b.
 
-    a, b and out are NumPy arrays, PyTorch tensors on the CPU, or PyTorch tensors on one GPU, all float32 or
-    all float64, of two dimensions. They are not copied: rows or columns must be contiguous, which slices of rows
-    and columns and transposes are. The product of CUDA tensors runs on their device, on PyTorch's current
-    stream of it.
+    a, b and out are NumPy arrays, PyTorch tensors on the CPU, or PyTorch tensors on one GPU, all of one type: float16,
+    bfloat16 (in NumPy by the package ml_dtypes), float32, float64, and on processors complex64 or complex128. Sums of
+    float16 and bfloat16 are in single precision; each is rounded once. Arrays of more than two dimensions are stacks of
+    matrices in the last two. The other dimensions are broadcast, as by numpy.matmul. Nothing is copied: rows or columns
+    must be contiguous, which slices of rows and columns and transposes are. The product of CUDA tensors runs on their
+    device, on PyTorch's current stream of it.
 
     out      receives the product, and is returned. It must not overlap a or b.
     variant  which implementation computes, such as "serial/packed" or "cuda/tuned"; None: the fastest.
-             variants() lists them.
-    threads  how many threads compute on processors; None: the environment variable GEMM_NUM_THREADS, else
-             OMP_NUM_THREADS, else all processors.
+             variants() lists them. Complex products have none.
+    threads  how many threads compute on processors, any integer from 1; None or 0: the environment variable
+             GEMM_NUM_THREADS, else OMP_NUM_THREADS, else all processors.
     params   settings of a kernel on a GPU, such as {"stages": 2}.
 
     An argument that does not fit raises a TypeError or a ValueError that names it. A variant that cannot run
@@ -71,26 +73,28 @@ def matmul(
             return c  # type: ignore[no-any-return]
     x, y = operand("a", a), operand("b", b)
     _check_pair(x, y)
-    if x.cols != y.rows:
-        raise ValueError(f"shapes do not conform: {x}, {y}: columns of a and rows of b must be equal")
+    shape = _shape(x, y)
     fresh = out is None
     if out is None:
-        out = _empty(a, x.rows, y.cols)
+        out = _empty(a, shape)
         z = operand("out", out)
     else:
-        z = _check_out(out, x, y)
+        z = _check_out(out, x, y, shape)
     threads, params = _settings(variant, threads, params, x.device)
-    if z.rows and z.cols:
+    if 0 not in shape:
         if not fresh:
             _announce(out)
+        if x.stack and not y.stack and (pair := x.stacked()) and (whole := z.stacked()):
+            x, z = pair, whole
         if x.device == "cpu":
             _on_processors(x, y, z, variant, threads or 0)
         else:
-            _device.multiply(x, y, z, a, variant, params)
+            for p, q, r in zip(*(o.matrices(z.stack) for o in (x, y, z)), strict=True):
+                _device.multiply(p, q, r, a, variant, params)
     return out
 
 
-_FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
+_PLAIN = {dtype: _library.TYPES[typ] for dtype, typ in BY_DTYPE.items()}
 # Raises an exception unless an array is by rows without gaps, writable and not empty.
 _view: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 
@@ -99,7 +103,8 @@ def _plain(a: Any, b: Any, out: Any) -> Any:
     """The product of arrays by rows without gaps. None: it is not computed, and the general way says why or computes
     it. Each microsecond counts here."""
     dtype = a.dtype
-    if (dtype is not _FLOAT64 and dtype is not _FLOAT32) or b.dtype is not dtype:
+    typ = _PLAIN.get(dtype)
+    if typ is None or b.dtype is not dtype:
         return None
     try:
         (m, k), (rows, n) = a.shape, b.shape
@@ -119,7 +124,7 @@ def _plain(a: Any, b: Any, out: Any) -> Any:
     end = z + m * n * size
     if (x | y | z) % size or (x < end and z < x + m * k * size) or (y < end and z < y + k * n * size):
         return None  # not aligned, or out overlaps
-    code = _library.product_by_rows()(_library.describe(size == 4, m, n, k, x, y, z))
+    code = _library.product_by_rows()(_library.describe(typ, m, n, k, x, y, z))
     if code:
         _library.raise_error(code)
     return c
@@ -130,20 +135,32 @@ def _check_pair(x: Operand, y: Operand) -> None:
     if x.kind != y.kind:
         raise TypeError(f"{x.name} is a {x.kind} and {y.name} a {y.kind}: both must be of one kind")
     if x.type != y.type:
-        names = {"f32": "float32", "f64": "float64"}
-        raise TypeError(f"{x.name} is {names[x.type]} and {y.name} {names[y.type]}: convert one of them")
+        raise TypeError(f"{x.name} is {NAMES[x.type]} and {y.name} {NAMES[y.type]}: convert one of them")
     if x.device != y.device:
         raise TypeError(f"{x.name} is on {x.device} and {y.name} on {y.device}: move one of them")
 
 
-def _check_out(out: Any, x: Operand, y: Operand) -> Operand:
+def _shape(x: Operand, y: Operand) -> tuple[int, ...]:
+    """The shape of the product."""
+    if x.cols != y.rows:
+        raise ValueError(f"shapes do not conform: {x}, {y}: columns of a and rows of b must be equal")
+    try:
+        stack = x.stack if x.stack == y.stack else np.broadcast_shapes(x.stack, y.stack)
+    except ValueError:
+        raise ValueError(f"shapes do not conform: {x}, {y}: the stacks cannot be broadcast together") from None
+    return (*stack, x.rows, y.cols)
+
+
+def _check_out(out: Any, x: Operand, y: Operand, shape: tuple[int, ...]) -> Operand:
     """Describes out. It must be writable, have the shape of the product, and overlap no operand."""
     z = operand("out", out)
     _check_pair(x, z)
-    if (z.rows, z.cols) != (x.rows, y.cols):
-        raise ValueError(f"shapes do not conform: {x}, {y}, {z}: out must be {x.rows}x{y.cols}")
+    if z.shape != shape:
+        raise ValueError(f"shapes do not conform: {x}, {y}, {z}: out must be {times(shape)}")
     if isinstance(out, np.ndarray) and not out.flags.writeable:
         raise ValueError("out is read-only: pass an array that may be written")
+    if z.stack and overlaps_itself(z):
+        raise ValueError(f"out has the strides {z.strides} in bytes, so its matrices overlap: pass contiguous memory")
     for other in (x, y):
         if overlap(other, z):
             raise ValueError(f"out overlaps {other.name}: pass memory of its own")
@@ -175,11 +192,11 @@ def _settings(
         count = _integer(threads)
         if count is None:
             raise TypeError(f"threads is {threads!r}, must be an integer or None")
-        threads = count
-        if not 1 <= threads <= _library.MAX_THREADS:
-            raise ValueError(f"threads is {threads}, must be from 1 to {_library.MAX_THREADS}")
+        if count < 0:
+            raise ValueError(f"threads is {count}, must be at least 1, or 0 for the default")
         if device != "cpu":
-            raise ValueError(f"threads is {threads}, but a and b are on {device}: leave it None")
+            raise ValueError(f"threads is {count}, but a and b are on {device}: leave it None")
+        threads = min(count, _library.MAX_THREADS)
     on_gpu = variant is not None and variant.startswith("cuda/")
     if device == "cpu" and on_gpu:
         raise ValueError(f"variant is {variant!r}, but a and b are on cpu: move them to a GPU")
@@ -196,15 +213,15 @@ def _settings(
     return threads, chosen
 
 
-def _empty(like: Any, rows: int, cols: int) -> Any:
-    """A matrix of the kind, type and device of another."""
+def _empty(like: Any, shape: tuple[int, ...]) -> Any:
+    """Memory of the kind, type and device of an operand."""
     if isinstance(like, np.ndarray):
-        return np.empty((rows, cols), like.dtype)
-    return sys.modules["torch"].empty((rows, cols), dtype=like.dtype, device=like.device)
+        return np.empty(shape, like.dtype)
+    return sys.modules["torch"].empty(shape, dtype=like.dtype, device=like.device)
 
 
 def _on_processors(x: Operand, y: Operand, z: Operand, variant: str | None, threads: int) -> None:
-    """Computes the product by libgemm."""
+    """Computes the product, or the products of stacks, by libgemm."""
     order = _library.COL_MAJOR if z.by_columns else _library.ROW_MAJOR
     trans = [_library.NO_TRANS if o.by_columns == z.by_columns else _library.TRANS for o in (x, y)]
     _library.product(
@@ -214,7 +231,7 @@ def _on_processors(x: Operand, y: Operand, z: Operand, variant: str | None, thre
         order,
         (trans[0], trans[1]),
         (z.rows, z.cols, x.cols),
-        (x.address, x.ld),
-        (y.address, y.ld),
-        (z.address, z.ld),
+        (x.addresses(z.stack), x.ld),
+        (y.addresses(z.stack), y.ld),
+        (z.addresses(z.stack), z.ld),
     )
