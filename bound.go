@@ -1,6 +1,10 @@
 package gemm
 
-import "math"
+import (
+	"math"
+
+	"gemm/roundoff"
+)
 
 // BoundKind says what an error is compared with.
 type BoundKind string
@@ -41,23 +45,6 @@ func (t Type) Rounded(bound float64) float64 {
 	return t.UnitRoundoff + (1+t.UnitRoundoff)*bound
 }
 
-// Gamma returns γ_k = k·u/(1 − k·u), the bound on the relative error of k roundings (Higham,
-// Accuracy and Stability of Numerical Algorithms, 2nd ed., Lemma 3.1). It is +Inf if k·u ≥ 1.
-func Gamma(k, u float64) float64 {
-	if k*u >= 1 {
-		return math.Inf(1)
-	}
-	return k * u / (1 - k*u)
-}
-
-// Confidence returns the λ for which all of the given roundings stay within λ times their standard
-// bound, with a probability of at least 1 − 1e-9: 2·roundings·exp(−λ²/2) = 1e-9. The source is Higham
-// and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5),
-// 2019, Theorem 3.1, with the union over all elements.
-func Confidence(roundings float64) float64 {
-	return math.Sqrt(2 * math.Log(2e9*math.Max(roundings, 1)))
-}
-
 // Classical is the bound of every algorithm that sums the k products of an element, in any order.
 // In the worst case |Ĉ − C| ≤ γ_k·|A||B| (Higham, section 3.5). Under the probabilistic model γ_k
 // is replaced by γ̃_k(λ) = exp(λ√k·u + k·u²/(1−u)) − 1 (Higham and Mary 2019, Theorem 3.1). A fused
@@ -65,13 +52,13 @@ func Confidence(roundings float64) float64 {
 var Classical = Bound{
 	Kind: Componentwise,
 	Worst: func(s Shape, _ Params, u float64) float64 {
-		return Gamma(float64(s.K), u)
+		return roundoff.Gamma(float64(s.K), u)
 	},
 	Random: func(s Shape, _ Params, u float64) float64 {
 		mnk := float64(s.M) * float64(s.N) * float64(s.K)
 		kf := float64(s.K)
-		probable := math.Expm1(Confidence(mnk)*math.Sqrt(kf)*u + kf*u*u/(1-u))
-		return math.Min(Gamma(kf, u), probable)
+		probable := math.Expm1(roundoff.Confidence(mnk)*math.Sqrt(kf)*u + kf*u*u/(1-u))
+		return math.Min(roundoff.Gamma(kf, u), probable)
 	},
 	Largest: func(s Shape, _ Params) float64 { return float64(s.K) },
 }

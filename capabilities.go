@@ -19,9 +19,8 @@ const (
 // Role is the purpose of a variant.
 type Role string
 
-// The roles.
+// The roles. The zero value is record.Rung.
 const (
-	Rung       Role = ""           // a step of a ladder: it shows one idea
 	Production Role = "production" // what users choose for their products
 	Baseline   Role = "baseline"   // what others are compared with, in Go
 	Library    Role = "library"    // the product of a library of others
@@ -31,7 +30,7 @@ const (
 )
 
 // Ours reports whether the variant is of this suite.
-func (r Role) Ours() bool { return r == Rung || r == Production || r == Study }
+func (r Role) Ours() bool { return r == "" || r == Production || r == Study }
 
 // Outside reports whether code outside of this suite computes the products, with its own workers: a
 // library, a program in C or a kernel of the user.
@@ -49,41 +48,6 @@ const (
 	Fast        Class = "fast"        // fewer multiplications than the definition has, on tuned leaves
 )
 
-// Fetch is how the threads of a GPU get the elements of A and B.
-type Fetch string
-
-// The ways to get elements. The zero value: slices in shared memory, element by element.
-const (
-	Uncoalesced Fetch = "uncoalesced" // from global memory, a warp down the rows of C
-	Coalesced   Fetch = "coalesced"   // from global memory, a warp along a row
-	Wide        Fetch = "wide"        // slices in shared memory, several elements at once where they are aligned
-	Engine      Fetch = "engine"      // slices in shared memory, by the copy engine
-	Producer    Fetch = "producer"    // the same, requested by a warpgroup that computes nothing
-)
-
-// Part is what published texts call a variant: their claims and tables are about it.
-type Part string
-
-// The parts. Several variants have the part Course; every other part has one variant.
-const (
-	Course         Part = "course"          // a version that courses on parallel programming teach
-	ReportLoops    Part = "report-loops"    // of the 2024 report: the loops of its first chapter
-	ReportKernel   Part = "report-kernel"   // the loops i and k collapsed, private copies of C merged by atomic additions
-	ReportOuter    Part = "report-outer"    // the outer loop alone in parallel
-	ReportMessages Part = "report-messages" // rows by messages from rank to rank
-	ReportRows     Part = "report-rows"     // rows by collective calls
-	ReportBlocks   Part = "report-blocks"   // blocks by collective calls
-)
-
-// Advice is an item of docs/advice.md that a variant follows and another one, Over, does not.
-type Advice struct {
-	Item string `json:"item"`
-	Over string `json:"over"`
-}
-
-// Plays reports whether published texts have the variant as p.
-func (v Variant) Plays(p Part) bool { return slices.Contains(v.Parts, p) }
-
 // Capabilities are the optional interfaces of the multipliers of a variant.
 type Capabilities uint
 
@@ -93,12 +57,12 @@ const (
 	Gemms       Capabilities = 1 << iota // Gemmer
 	Stages                               // Stager
 	GemmStages                           // GemmStager
-	Touches                              // Toucher
+	Touches                              // record.Toucher
 	Explains                             // Explainer
 	Warns                                // record.Warner
-	Repeats                              // the Run of a Stager is a Repeater
-	Loads                                // Loadable
-	Chains                               // Chainer
+	Repeats                              // the Run of a Stager is a record.Repeater
+	Loads                                // record.Loadable
+	Chains                               // record.Chainer
 	Batches                              // BatchGemmer
 	BatchStages                          // BatchStager
 )

@@ -25,24 +25,6 @@ var (
 	ErrType = errors.New("gemm: no such element type")
 )
 
-// Unsuited is the error of a product that a variant is not made for. Its row is skipped.
-type Unsuited struct{ Reason string }
-
-// Error implements error.
-func (u Unsuited) Error() string { return u.Reason }
-
-// Wrong is the error of a product with a wrong result.
-type Wrong struct{ Reason string }
-
-// Error implements error.
-func (w Wrong) Error() string { return w.Reason }
-
-// Suspect is the error of a product whose time cannot be true.
-type Suspect struct{ Reason string }
-
-// Error implements error.
-func (s Suspect) Error() string { return s.Reason }
-
 // Unavailable is the error of what cannot run here. errors.Is finds ErrUnavailable in it.
 type Unavailable struct {
 	Reason string // what is missing or too much
@@ -62,31 +44,19 @@ func (u Unavailable) WithRemedy(format string, args ...any) Unavailable {
 	return u
 }
 
-// Why returns the reason and the remedy.
-func (u Unavailable) Why() string {
+// Error returns the reason and the remedy.
+func (u Unavailable) Error() string {
 	if u.Remedy == "" {
 		return u.Reason
 	}
 	return u.Reason + ": " + u.Remedy
 }
 
-// Error implements error.
-func (u Unavailable) Error() string { return ErrUnavailable.Error() + ": " + u.Why() }
-
 // Is reports whether target is ErrUnavailable.
 func (u Unavailable) Is(target error) bool { return target == ErrUnavailable }
 
 // Unwrap returns the cause.
 func (u Unavailable) Unwrap() error { return u.Cause }
-
-// Why returns the text of err. If err is an Unavailable, the prefix is left out.
-func Why(err error) string {
-	var u Unavailable
-	if errors.As(err, &u) && err.Error() == u.Error() { // it is not wrapped in other text
-		return u.Why()
-	}
-	return err.Error()
-}
 
 // Exclusive admits one product at a time to a Multiplier of the second kind, one that uses something that exists
 // once. The zero value is free.

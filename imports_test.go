@@ -53,7 +53,7 @@ func importsOf(t *testing.T, dir string) map[string]string {
 func TestImportsOfBlas(t *testing.T) {
 	own := []string{"", "/gf256", "/half", "/internal/block", "/internal/cpu", "/internal/kernel",
 		"/internal/kernel/f16", "/internal/kernel/f32", "/internal/kernel/f64", "/internal/kernel/gf",
-		"/internal/kernel/vector", "/internal/tuned", "/internal/timeline", "/pool"}
+		"/internal/kernel/vector", "/internal/tuned", "/internal/timeline", "/pool", "/roundoff"}
 	others := []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix", "gonum.org/v1/gonum/blas",
 		"gonum.org/v1/gonum/blas/blas32", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/blas/gonum",
 		"gonum.org/v1/gonum/mat"}

@@ -59,12 +59,16 @@ func NewGemmer[T Number](v Variant, p Params) (Gemmer[T], error) {
 }
 
 // WithPseudocode sets the Pseudocode of the variants from text files with the names of the algorithms, such as
-// naive.txt for serial/naive, and returns the variants. A variant without a file is unchanged.
+// naive.txt for serial/naive, and returns the variants. If the first line begins with a brace, it is About. A variant
+// without a file is unchanged.
 func WithPseudocode(files fs.FS, variants []Variant) []Variant {
 	for i := range variants {
 		v := &variants[i]
 		if text, err := fs.ReadFile(files, path.Base(v.Name)+".txt"); err == nil {
 			v.Pseudocode = string(text)
+			if strings.HasPrefix(v.Pseudocode, "{") {
+				v.About, v.Pseudocode, _ = strings.Cut(v.Pseudocode, "\n")
+			}
 		}
 	}
 	return variants

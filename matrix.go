@@ -22,17 +22,22 @@ type Number interface{ Float | half.F16 | half.BF16 }
 // Element is all element types: the floating-point ones and the field of bytes.
 type Element interface{ Number | gf256.Elem }
 
+// Scalar is all element types of a Matrix: those of variants, and the complex numbers that package blas multiplies.
+type Scalar interface {
+	Element | complex64 | complex128
+}
+
 // Matrix is a dense row-major matrix: element (i, j) is Data[i*Stride+j]. Its rows are Stride ≥ Cols
 // elements apart, so a block of a larger matrix is a Matrix too. The elements between the rows belong
 // to the larger matrix and are never written. The zero value is the 0×0 matrix.
-type Matrix[T Element] struct {
+type Matrix[T Scalar] struct {
 	Rows, Cols, Stride int
 	Data               []T
 }
 
 // NewMatrix returns a rows×cols matrix of zeros with Stride = cols. It panics
 // where a dimension is negative, and where the number of elements overflows.
-func NewMatrix[T Element](rows, cols int) Matrix[T] {
+func NewMatrix[T Scalar](rows, cols int) Matrix[T] {
 	if rows < 0 || cols < 0 {
 		panic(fmt.Sprintf("gemm: negative dimension: %d×%d", rows, cols))
 	}
@@ -90,7 +95,7 @@ func (m Matrix[T]) Check() error {
 
 // CheckShapes returns an ErrShape unless c, a and b are well-formed and conform to C = A·B, and an ErrOverlap if c
 // overlaps a or b. A Multiplier calls it before it writes anything.
-func CheckShapes[T Element](c, a, b Matrix[T]) error {
+func CheckShapes[T Scalar](c, a, b Matrix[T]) error {
 	// The check of small products is a good part of their time.
 	if a.Cols == b.Rows && c.Rows == a.Rows && c.Cols == b.Cols &&
 		wellFormed(c.Rows, c.Cols, c.Stride, len(c.Data)) &&
@@ -120,7 +125,7 @@ func wellFormed(rows, cols, stride, elements int) bool {
 // The error is an ErrShape if a, b or c is malformed, or if op(A), op(B) and C do not conform. It
 // is an ErrParam if tA or tB is not blas.NoTrans, blas.Trans or blas.ConjTrans, and an ErrOverlap if c
 // overlaps a or b. A Gemmer calls CheckGemm before it writes anything.
-func CheckGemm[T Number](tA, tB blas.Transpose, a, b, c Matrix[T]) (m, n, k int, err error) {
+func CheckGemm[T Scalar](tA, tB blas.Transpose, a, b, c Matrix[T]) (m, n, k int, err error) {
 	rowsA, colsA, okA := opShape(tA, a.Rows, a.Cols)
 	rowsB, colsB, okB := opShape(tB, b.Rows, b.Cols)
 	if okA && okB && colsA == rowsB && c.Rows == rowsA && c.Cols == colsB &&
@@ -141,7 +146,7 @@ func opShape(t blas.Transpose, rows, cols int) (int, int, bool) {
 }
 
 // refuse returns the error of CheckGemm.
-func refuse[T Number](tA, tB blas.Transpose, a, b, c Matrix[T]) error {
+func refuse[T Scalar](tA, tB blas.Transpose, a, b, c Matrix[T]) error {
 	for _, x := range []Matrix[T]{a, b, c} {
 		if err := x.Check(); err != nil {
 			return err

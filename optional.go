@@ -64,34 +64,3 @@ type BatchStager[T Element] interface {
 type Explainer interface {
 	Resolved() Params
 }
-
-// The optional interfaces by which a multiplier lets a measurement do more than multiply. A variant declares those
-// that its multipliers have (Capabilities).
-
-// Toucher is a Multiplier whose workers use the same parts of the operands in every product. In
-// Touch each worker writes zeros to its parts. The matrices hold zeros and have not been accessed
-// before, so the system places the pages on the NUMA node of the worker (first touch).
-type Toucher[T Element] interface {
-	Touch(c, a, b Matrix[T])
-}
-
-// Loadable is implemented by multipliers whose parts can be given unequal work, for experiments on schedules.
-type Loadable[T Element] interface {
-	// Loaded returns the multiplier under an artificial load: it computes the first part of a product once, the last
-	// part 1+load times, and the parts between in proportion. It shares everything else with the receiver.
-	Loaded(load int) Multiplier[T]
-}
-
-// Chainer is implemented by multipliers that compute iterated products where their operands lie.
-type Chainer[T Element] interface {
-	// StageChain stages the operands of an iterated product of square matrices, as verify.Chain defines it: in each of
-	// the steps s ← s + b, then c ← a·s, and c and a change places. Each Do of the Run begins with the operands as they
-	// were staged, and its time includes all steps. Collect copies the result into c.
-	StageChain(ctx context.Context, steps int, c, a, s, b Matrix[T]) (Run, error)
-}
-
-// Repeater is a Run that computes its product several times on one request, and returns the
-// cost of all of them. It is for products in other processes that are too short to be timed one by one.
-type Repeater interface {
-	Repeat(ctx context.Context, times int) (Cost, error)
-}

@@ -9,7 +9,7 @@ import (
 type block struct{ at, rows, width, stride uintptr }
 
 // blockOf returns where a well-formed matrix of elements lies.
-func blockOf[T Element](data []T, rows, cols, stride int) block {
+func blockOf[T Scalar](data []T, rows, cols, stride int) block {
 	if rows == 0 || cols == 0 {
 		return block{}
 	}
@@ -19,7 +19,7 @@ func blockOf[T Element](data []T, rows, cols, stride int) block {
 }
 
 // place returns where a matrix lies.
-func place[T Element](m Matrix[T]) block { return blockOf(m.Data, m.Rows, m.Cols, m.Stride) }
+func place[T Scalar](m Matrix[T]) block { return blockOf(m.Data, m.Rows, m.Cols, m.Stride) }
 
 // end returns the address behind the last row.
 func (x block) end() uintptr { return x.at + (x.rows-1)*x.stride + x.width }
@@ -61,7 +61,7 @@ func (x block) intersects(y block) bool {
 
 // CheckOverlap returns an ErrOverlap if c has an element in common with a or b, all of which are well-formed. Blocks
 // of one matrix may lie next to each other.
-func CheckOverlap[T Element](c, a, b Matrix[T]) error {
+func CheckOverlap[T Scalar](c, a, b Matrix[T]) error {
 	if Disjoint(c.Data, a.Data) && Disjoint(c.Data, b.Data) {
 		return nil
 	}
@@ -69,7 +69,7 @@ func CheckOverlap[T Element](c, a, b Matrix[T]) error {
 }
 
 // Disjoint reports whether slices have no element in common. It takes a nanosecond.
-func Disjoint[T Element](x, y []T) bool {
+func Disjoint[T Scalar](x, y []T) bool {
 	size := unsafe.Sizeof(*new(T))
 	px, py := uintptr(unsafe.Pointer(unsafe.SliceData(x))), uintptr(unsafe.Pointer(unsafe.SliceData(y)))
 	return px+uintptr(len(x))*size <= py || py+uintptr(len(y))*size <= px

@@ -34,16 +34,8 @@ type Variant struct {
 	Spread bool `json:"spread,omitempty"`
 	// Leaf is the variant that computes the parts of a product, unless the parameter leaf or local names another one.
 	Leaf string `json:"leaf,omitempty"`
-	// Fetch is how threads of a GPU get elements of A and B, by the name of the element type.
-	Fetch map[string]Fetch `json:"fetch,omitempty"`
-	// Parts are what published texts call the variant: claims and tables of reports are about them.
-	Parts []Part `json:"parts,omitempty"`
-	// Advice are the items of docs/advice.md that the variant follows.
-	Advice []Advice `json:"advice,omitempty"`
-	// Loop describes the innermost loop for floating-point elements, FieldLoop the one for GF(2⁸). The
-	// zero value: it is not known.
-	Loop      Loop `json:"loop,omitzero"`
-	FieldLoop Loop `json:"field_loop,omitzero"`
+	// About is for reports: a record.About in JSON, as a string or as a value that encoding/json writes so.
+	About any `json:"-"`
 	// Compute is the arithmetic if it differs from the element type: tf32.
 	Compute string `json:"compute,omitempty"`
 	// Pseudocode is the algorithm as pseudo-code, at most 56 columns wide, for reports.

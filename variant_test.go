@@ -10,6 +10,7 @@ import (
 	"gemm"
 	"gemm/gemmtest"
 	"gemm/gf256"
+	"gemm/roundoff"
 	"gemm/serial"
 )
 
@@ -132,10 +133,10 @@ func TestParamsInJSON(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	const u = 0x1p-53
-	if got := gemm.Gamma(10, u); math.Abs(got-10*u) > 1e-29 {
+	if got := roundoff.Gamma(10, u); math.Abs(got-10*u) > 1e-29 {
 		t.Errorf("γ₁₀ = %g, want about %g", got, 10*u)
 	}
-	if !math.IsInf(gemm.Gamma(1/u, u), 1) {
+	if !math.IsInf(roundoff.Gamma(1/u, u), 1) {
 		t.Error("γ_k is finite although k·u is 1")
 	}
 	small, large := gemm.Classical.Random(gemm.Cube(8), nil, u), gemm.Classical.Random(gemm.Cube(4096), nil, u)

@@ -2,6 +2,7 @@ package blas
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -107,7 +108,11 @@ func (p *Plan[T]) Multiply(a, b, c []T) error {
 // products. The error is a gemm.ErrShape if the numbers of matrices differ, or if a slice is too short; it is a
 // gemm.ErrOverlap if a matrix of c has an element in common with any other matrix. Then nothing is written. The checks
 // take some 10 ns a product, and up to 0.5 µs if matrices of a and b lie between matrices of c.
-func (p *Plan[T]) Batch(a, b, c [][]T) error {
+func (p *Plan[T]) Batch(a, b, c [][]T) error { return p.BatchContext(context.Background(), a, b, c) }
+
+// BatchContext is Batch until ctx is cancelled. Then it returns the context's error after the products in progress, and
+// each C is either computed or as it was.
+func (p *Plan[T]) BatchContext(ctx context.Context, a, b, c [][]T) error {
 	if len(a) != len(c) || len(b) != len(c) {
 		return fmt.Errorf("%w: a batch of %d matrices A, %d B and %d C", gemm.ErrShape, len(a), len(b), len(c))
 	}
@@ -119,8 +124,7 @@ func (p *Plan[T]) Batch(a, b, c [][]T) error {
 	if err := p.checkDisjoint(a, b, c); err != nil {
 		return err
 	}
-	p.run(operands[T]{many: [3][][]T{a, b, c}}, len(c))
-	return nil
+	return p.run(ctx, operands[T]{many: [3][][]T{a, b, c}}, len(c))
 }
 
 // BatchStrided is Batch for matrices that lie in one slice of A, one of B and one of C. Each begins a stride, in
@@ -129,6 +133,12 @@ func (p *Plan[T]) Batch(a, b, c [][]T) error {
 // gemm.ErrShape if the count is negative, or if a stride or a slice is too short; it is a gemm.ErrOverlap if a matrix
 // of C overlaps one of A or B. Then nothing is written.
 func (p *Plan[T]) BatchStrided(count int, a []T, strideA int, b []T, strideB int, c []T, strideC int) error {
+	return p.BatchStridedContext(context.Background(), count, a, strideA, b, strideB, c, strideC)
+}
+
+// BatchStridedContext is BatchStrided until ctx is cancelled, as BatchContext is.
+func (p *Plan[T]) BatchStridedContext(ctx context.Context, count int, a []T, strideA int, b []T, strideB int, c []T,
+	strideC int) error {
 	if count == 0 {
 		return nil
 	}
@@ -146,27 +156,37 @@ func (p *Plan[T]) BatchStrided(count int, a []T, strideA int, b []T, strideB int
 	if err := gemm.CheckBatchOverlap(all[2], all[0], all[1]); err != nil {
 		return err
 	}
-	p.run(operands[T]{one: [3][]T{a, b, c}, stride: [3]int{strideA, strideB, strideC}}, count)
-	return nil
+	return p.run(ctx, operands[T]{one: [3][]T{a, b, c}, stride: [3]int{strideA, strideB, strideC}}, count)
 }
 
 // GemmBatch computes C[i] ← α·op(A[i])·op(B[i]) + β·C[i] for matrices of one shape, as Plan.Batch does.
 func GemmBatch[T gemm.Float](p Problem[T], a, b, c [][]T) error {
+	return GemmBatchContext(context.Background(), p, a, b, c)
+}
+
+// GemmBatchContext is GemmBatch until ctx is cancelled, as Plan.BatchContext is.
+func GemmBatchContext[T gemm.Float](ctx context.Context, p Problem[T], a, b, c [][]T) error {
 	plan, err := NewPlan(p)
 	if err != nil {
 		return err
 	}
-	return plan.Batch(a, b, c)
+	return plan.BatchContext(ctx, a, b, c)
 }
 
 // GemmBatchStrided computes C[i] ← α·op(A[i])·op(B[i]) + β·C[i] for matrices of one shape, as Plan.BatchStrided does.
 func GemmBatchStrided[T gemm.Float](p Problem[T], count int, a []T, strideA int, b []T, strideB int, c []T,
 	strideC int) error {
+	return GemmBatchStridedContext(context.Background(), p, count, a, strideA, b, strideB, c, strideC)
+}
+
+// GemmBatchStridedContext is GemmBatchStrided until ctx is cancelled, as Plan.BatchContext is.
+func GemmBatchStridedContext[T gemm.Float](ctx context.Context, p Problem[T], count int, a []T, strideA int, b []T,
+	strideB int, c []T, strideC int) error {
 	plan, err := NewPlan(p)
 	if err != nil {
 		return err
 	}
-	return plan.BatchStrided(count, a, strideA, b, strideB, c, strideC)
+	return plan.BatchStridedContext(ctx, count, a, strideA, b, strideB, c, strideC)
 }
 
 // matrix returns the operand i of A, B and C with its elements.
@@ -293,14 +313,17 @@ func (p *Plan[T]) smallSeries(o *operands[T], lo, hi int) {
 	}
 }
 
-// series computes the products lo ≤ i < hi of a batch on the caller alone.
-func (p *Plan[T]) series(o *operands[T], workers, lo, hi int) {
+// series computes the products lo ≤ i < hi of a batch, one after the other, until ctx is cancelled.
+func (p *Plan[T]) series(ctx context.Context, o *operands[T], workers, lo, hi int) {
 	if p.few {
-		p.smallSeries(o, lo, hi)
+		const piece = 256 // a few microseconds
+		for ; lo < hi && ctx.Err() == nil; lo += piece {
+			p.smallSeries(o, lo, min(lo+piece, hi))
+		}
 		return
 	}
 	w := p.precision.acquire(workers)
-	for i := lo; i < hi; i++ {
+	for i := lo; i < hi && ctx.Err() == nil; i++ {
 		a, b, c := o.at(i)
 		p.compute(w, a, b, c)
 	}
@@ -323,11 +346,11 @@ const (
 	leastShared = 1 << 20
 )
 
-// run computes a batch of products.
-func (p *Plan[T]) run(o operands[T], count int) {
+// run computes a batch of products. The error is the context's.
+func (p *Plan[T]) run(ctx context.Context, o operands[T], count int) error {
 	q := &p.problem
 	if q.M == 0 || q.N == 0 {
-		return
+		return ctx.Err()
 	}
 	workers := q.Workers
 	if workers < 1 {
@@ -339,17 +362,18 @@ func (p *Plan[T]) run(o operands[T], count int) {
 		if each*int64(count) <= mostAlone {
 			workers = 1
 		}
-		p.series(&o, workers, 0, count)
+		p.series(ctx, &o, workers, 0, count)
 	default:
 		g, ok := p.workers.Get().(*batchWorkers[T])
 		if !ok || g.pool.Workers() != workers {
 			g = newBatchWorkers(p, workers)
 		}
-		g.operands = o
+		g.ctx, g.operands = ctx, o
 		g.pool.Run(workers, count, g.body)
-		g.operands = operands[T]{} // leaves them to the garbage collector
+		g.ctx, g.operands = nil, operands[T]{} // leaves them to the garbage collector
 		p.workers.Put(g)
 	}
+	return ctx.Err()
 }
 
 // operands are the matrices of a batch.
@@ -372,6 +396,7 @@ func (o *operands[T]) part(x, i int) []T { return o.one[x][min(i*o.stride[x], le
 
 // batchWorkers is a pool of workers with a workspace each, which share the products of a batch.
 type batchWorkers[T gemm.Float] struct {
+	ctx      context.Context
 	operands operands[T]
 	pool     *pool.Pool
 	body     func(worker, lo, hi int)
@@ -379,6 +404,6 @@ type batchWorkers[T gemm.Float] struct {
 
 func newBatchWorkers[T gemm.Float](p *Plan[T], workers int) *batchWorkers[T] {
 	g := &batchWorkers[T]{pool: pool.New(workers)}
-	g.body = func(_, lo, hi int) { p.series(&g.operands, 1, lo, hi) }
+	g.body = func(_, lo, hi int) { p.series(g.ctx, &g.operands, 1, lo, hi) }
 	return g
 }

@@ -1,6 +1,7 @@
 package blas
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -220,4 +222,57 @@ func TestPlanFromManyGoroutines(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// counted is cancelled when it has been asked for its error a number of times.
+type counted struct {
+	context.Context
+	left atomic.Int32
+}
+
+func (c *counted) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestBatchCancelled cancels batches between their products: some of C are computed, and no others are written.
+func TestBatchCancelled(t *testing.T) {
+	for _, q := range []Problem[float64]{{M: 2, N: 2, K: 2, Workers: 1}, {M: 40, N: 40, K: 40, Workers: 1},
+		{M: 40, N: 40, K: 40, Workers: 2}} {
+		const count = 1000
+		q.Alpha = 1
+		each := q.M * q.M
+		a, want := filled(rand.New(rand.NewPCG(1, 1)), each), make([]float64, each)
+		gemmtest.Must(t, GemmBatch(q, [][]float64{a}, [][]float64{a}, [][]float64{want}))
+		as, cs := make([][]float64, count), make([][]float64, count)
+		all, many, strided := slices.Repeat(a, count), make([]float64, count*each), make([]float64, count*each)
+		for i := range cs {
+			as[i], cs[i] = a, many[i*each:][:each]
+		}
+		for name, run := range map[string]func(ctx context.Context) (c []float64, err error){
+			"GemmBatchContext": func(ctx context.Context) ([]float64, error) {
+				return many, GemmBatchContext(ctx, q, as, as, cs)
+			},
+			"GemmBatchStridedContext": func(ctx context.Context) ([]float64, error) {
+				return strided, GemmBatchStridedContext(ctx, q, count, all, each, all, each, strided, each)
+			},
+		} {
+			ctx := &counted{Context: t.Context()}
+			ctx.left.Store(2)
+			c, err := run(ctx)
+			done := 0
+			for c := range slices.Chunk(c, each) {
+				if near(c, want) {
+					done++
+				} else if slices.Max(c) != 0 || slices.Min(c) != 0 {
+					t.Errorf("%s, %+v: a product is computed in part", name, q)
+				}
+			}
+			if !errors.Is(err, context.Canceled) || done == 0 || done == count {
+				t.Errorf("%s, %+v: %d products are computed, error %v", name, q, done, err)
+			}
+		}
+	}
 }

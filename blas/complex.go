@@ -40,19 +40,25 @@ func complexGemm[T gemm.Float, C anyComplex](p *precision[T], workers int, tA, t
 	if !gemmFits(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		return false
 	}
-	j := &complexJob[T]{tA: tA, tB: tB, alpha: pair[T](alpha), beta: pair[T](beta), a: pairs[T](a), b: pairs[T](b),
-		c: pairs[T](c), lda: lda, ldb: ldb, ldc: ldc}
-	if k == 0 || alpha == 0 {
+	j := &complexJob[T]{context.Background(), tA, tB, pair[T](alpha), pair[T](beta), pairs[T](a), pairs[T](b),
+		pairs[T](c), lda, ldb, ldc}
+	_ = j.compute(p, workers, m, n, k) // the only error would be the context's
+	return true
+}
+
+// compute computes j. The error is the context's.
+func (j *complexJob[T]) compute(p *precision[T], workers, m, n, k int) error {
+	if k == 0 || j.alpha == [2]T{} {
 		k, j.alpha = 0, [2]T{}
 	}
 	if k == 0 || terms(m, n, k) <= fewComplex && isModerate(j.alpha) {
 		j.few(m, n, k)
-		return true
+		return nil
 	}
 	w := p.acquire(workers)
 	w.complexProduct(j, m, n, k)
 	w.release()
-	return true
+	return j.ctx.Err()
 }
 
 // isModerate is block.IsModerate for a complex number.
@@ -86,6 +92,7 @@ func pairs[T gemm.Float, C complex64 | complex128](x []C) []T {
 
 // complexJob is a complex product. Its operands are pairs; leading dimensions count complex numbers.
 type complexJob[T gemm.Float] struct {
+	ctx           context.Context
 	tA, tB        blas.Transpose
 	alpha, beta   [2]T
 	a, b, c       []T
@@ -127,7 +134,7 @@ func newComplexBuffers[T gemm.Float](workers int) *complexBuffers[T] {
 	return x
 }
 
-// complexProduct computes j, whose α and k are not 0.
+// complexProduct computes j, whose α and k are not 0. If the context is cancelled, it ends after a block.
 func (w *workspace[T]) complexProduct(j *complexJob[T], m, n, k int) {
 	if w.complexes == nil {
 		w.complexes = newComplexBuffers[T](w.workers)
@@ -138,7 +145,7 @@ func (w *workspace[T]) complexProduct(j *complexJob[T], m, n, k int) {
 		for pc := 0; pc < k; pc += complexDepth {
 			depth := min(complexDepth, k-pc)
 			b := x.split(x.b, j.tB, j.b, j.ldb, pc, jc, depth, cols)
-			for ic := 0; ic < m; ic += complexRows {
+			for ic := 0; ic < m && j.ctx.Err() == nil; ic += complexRows {
 				rows := min(complexRows, m-ic)
 				a := x.split(x.a, j.tA, j.a, j.lda, ic, pc, rows, depth)
 				alpha, beta := j.alpha, j.beta

@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
@@ -9,6 +11,9 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
+
+	"gemm"
+	"gemm/gemmtest"
 )
 
 func filledComplex(rng *rand.Rand, n int) []complex128 {
@@ -25,6 +30,10 @@ func narrowed(x []complex128) []complex64 {
 		out[i] = complex64(x[i])
 	}
 	return out
+}
+
+func matrixOf[T gemm.Scalar](rows, cols, ld int, data []T) gemm.Matrix[T] {
+	return gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: ld, Data: data}
 }
 
 // TestComplexProducts compares products of several blocks with gonum, for both types, with NaN where β = 0 must not
@@ -49,11 +58,20 @@ func TestComplexProducts(t *testing.T) {
 					c[i*ldc] = cmplx.NaN()
 				}
 			}
-			c32 := narrowed(c)
+			c32, byGemm := narrowed(c), slices.Clone(c)
+			byGemm32 := narrowed(byGemm)
 			workers := Implementation{Workers: 1 + i%3}
 			workers.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 			workers.Cgemm(tA, tB, m, n, k, complex64(alpha), narrowed(a), lda, narrowed(b), ldb, complex64(beta), c32,
 				ldc)
+			gemmtest.Must(t, errors.Join(
+				Gemm(tA, tB, alpha, matrixOf(rowsA, colsA, lda, a), matrixOf(rowsB, colsB, ldb, b), beta,
+					matrixOf(m, n, ldc, byGemm)),
+				Gemm(tA, tB, complex64(alpha), matrixOf(rowsA, colsA, lda, narrowed(a)),
+					matrixOf(rowsB, colsB, ldb, narrowed(b)), complex64(beta), matrixOf(m, n, ldc, byGemm32))))
+			if !slices.Equal(byGemm, c) || !slices.Equal(byGemm32, c32) {
+				t.Fatalf("%d×%d×%d %c %c: Gemm differs from Zgemm or Cgemm", m, n, k, tA, tB)
+			}
 			for i := range want {
 				bound := 1e-13 * float64(k) * (1 + cmplx.Abs(want[i]))
 				if !(cmplx.Abs(c[i]-want[i]) <= bound) || !(cmplx.Abs(complex128(c32[i])-want[i]) <= bound*1e9) {
@@ -76,5 +94,21 @@ func TestComplexParts(t *testing.T) {
 	impl.Zgemm(NoTrans, NoTrans, n, n, n, 1, a, n, b, n, 0, c, n)
 	if want := 1e-9 / 21; !(math.Abs(real(c[0])/want-1) < 1e-15) {
 		t.Errorf("the real part is %v, want %v", real(c[0]), want)
+	}
+}
+
+// TestComplexCancelled cancels a product before its second block.
+func TestComplexCancelled(t *testing.T) {
+	const m, k = 2 * complexRows, 9
+	a, b, c := gemm.NewMatrix[complex64](m, k), gemm.NewMatrix[complex64](k, k), gemm.NewMatrix[complex64](m, k)
+	for i := range k {
+		a.Set(0, i, 1)
+		a.Set(m-1, i, 1)
+		b.Set(i, i, 1i)
+	}
+	ctx := &counted{Context: t.Context()}
+	ctx.left.Store(2)
+	if err := MultiplyContext(ctx, c, a, b); !errors.Is(err, context.Canceled) || c.At(0, 0) != 1i || c.At(m-1, 0) != 0 {
+		t.Errorf("the error is %v, the first element %v, the last %v", err, c.At(0, 0), c.At(m-1, k-1))
 	}
 }

@@ -1,6 +1,7 @@
 package blas_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/blas"
+	"gemm/half"
 )
 
 // Two matrices are multiplied as fast as this host can.
@@ -23,6 +25,34 @@ func ExampleMultiply() {
 	}
 	fmt.Println(c.Data)
 	// Output: [2 1 4 3]
+}
+
+// Half precision is multiplied by the same call.
+func ExampleMultiply_half() {
+	a, c := gemm.NewMatrix[half.F16](2, 2), gemm.NewMatrix[half.F16](2, 2)
+	half.Narrow(a.Data, []float32{1, 2, 3, 4})
+	if err := blas.Multiply(c, a, a); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Data)
+	// Output: [7 10 15 22]
+}
+
+// gonum's matrices are multiplied without blas64.Use. The product gets its size here, and a wrong size is an error.
+func ExampleMultiplyDense() {
+	a := mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6})
+	var square mat.Dense
+	if err := blas.MultiplyDense(context.Background(), &square, a, a.T()); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(mat.Formatted(&square))
+	fmt.Println(blas.MultiplyDense(context.Background(), &square, a, a))
+	fmt.Println(blas.MultiplyDense(context.Background(), &square, &square, mat.NewDiagDense(2, []float64{1, 1})))
+	// Output:
+	// ⎡14  32⎤
+	// ⎣32  77⎦
+	// gemm: shapes do not conform: C 2×2, op(A) 2×3, op(B) 2×3
+	// gemm: operands overlap: C and A: give C memory of its own, or copy A
 }
 
 // Gemm also scales, transposes and accumulates: C ← 10·Aᵀ·B + C/2.

@@ -4,6 +4,8 @@
 //
 //	err := blas.Multiply(c, a, b) // C = A·B
 //
+// Elements are float64, float32, complex128, complex64, half.F16 or half.BF16. MultiplyDense is for gonum's matrices.
+//
 // GemmBatch and GemmBatchStrided multiply many matrices of one shape in one call. A Plan is such a shape, checked once.
 //
 // Implementation is gonum's own BLAS, but its level-3 routines, which multiply and solve with matrices on

@@ -13,6 +13,7 @@ import (
 
 	"gemm"
 	"gemm/gemmtest"
+	fp16 "gemm/half"
 )
 
 // testNonFinite puts a NaN or an Inf into operands and expects them to go where the arithmetic takes them, also
@@ -96,8 +97,11 @@ func TestAllocations(t *testing.T) {
 	none("zgemm", 40, func() { impl.Zgemm(NoTrans, NoTrans, 40, 40, 40, 1, z, 40, z, 40, 0, z, 40) })
 	for _, n := range []int{2, 12, 64, 300} {
 		a, c := gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n)
+		h, x := gemm.NewMatrix[fp16.BF16](n, n), gemm.NewMatrix[fp16.BF16](n, n)
+		z, y := gemm.NewMatrix[complex64](n, n), gemm.NewMatrix[complex64](n, n)
 		none("Multiply", n, func() {
-			gemmtest.Must(t, errors.Join(Multiply(c, a, a), Gemm(NoTrans, Trans, 2, a, a, 1, c)))
+			gemmtest.Must(t, errors.Join(Multiply(c, a, a), Gemm(NoTrans, Trans, 2, a, a, 1, c),
+				Multiply(x, h, h), Multiply(y, z, z)))
 		})
 		for _, workers := range []int{1, 2} {
 			p, err := NewPlan(Problem[float32]{M: n, N: n, K: n, Alpha: 1, Workers: workers})

@@ -174,22 +174,22 @@ func hasZero[T gemm.Float](alpha T, n int, x []T, inc int) bool {
 	return false
 }
 
-// operation is a routine of level 2. Those from symv on have an A that is symmetric or triangular of order n.
-type operation int
+// vectorRoutine is a routine of level 2. Those from symv on have an A that is symmetric or triangular of order n.
+type vectorRoutine int
 
 const (
-	gemv operation = iota // y ← α·op(A)·x + β·y
-	ger                   // A ← α·y·xᵀ + A
-	symv                  // y ← α·A·x + β·y
-	syr                   // A ← α·y·xᵀ + A, where y is x
-	syr2                  // A ← α·(x·yᵀ + y·xᵀ) + A
-	trmv                  // y ← op(A)·y
-	trsv                  // y ← op(A)⁻¹·y
+	gemv vectorRoutine = iota // y ← α·op(A)·x + β·y
+	ger                       // A ← α·y·xᵀ + A
+	symv                      // y ← α·A·x + β·y
+	syr                       // A ← α·y·xᵀ + A, where y is x
+	syr2                      // A ← α·(x·yᵀ + y·xᵀ) + A
+	trmv                      // y ← op(A)·y
+	trsv                      // y ← op(A)⁻¹·y
 )
 
 // matrixVector is a call of a routine. It reads those fields that it has.
 type matrixVector[T gemm.Float] struct {
-	op          operation
+	op          vectorRoutine
 	ul          blas.Uplo
 	tA          blas.Transpose
 	d           blas.Diag

@@ -64,7 +64,7 @@ func wantVectors(v matrixVector[float64]) (a, y []float64) {
 func TestSharedVectors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	vectorCases(func(m, n, lda, incX, incY int, tA blas.Transpose) {
-		for _, op := range []operation{gemv, ger} {
+		for _, op := range []vectorRoutine{gemv, ger} {
 			if op == ger && tA != NoTrans {
 				continue
 			}
@@ -194,7 +194,7 @@ func (r vectorRoutines[T]) run(v matrixVector[T]) {
 
 // testAgainstGonum compares a routine with gonum's. What it must not read is NaN: the other triangle, a unit diagonal,
 // the gaps between rows and elements, and y if β = 0. They must be as before afterwards.
-func testAgainstGonum[T gemm.Float](t *testing.T, round int, op operation, ours, gonums vectorRoutines[T],
+func testAgainstGonum[T gemm.Float](t *testing.T, round int, op vectorRoutine, ours, gonums vectorRoutines[T],
 	bound float64) {
 	rng := rand.New(rand.NewPCG(uint64(round), uint64(op)))
 	nan := T(math.NaN())

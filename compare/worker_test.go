@@ -53,7 +53,7 @@ func (m *device64) Do(ctx context.Context) (gemm.Cost, error) {
 
 func (m *device64) Device() record.Device {
 	return record.Device{Pipe: "f64", Registers: 32, L2: "cold", Limit: []string{"threads"},
-		Warnings: []gemm.Note{note.Read("the clock was held back")}}
+		Warnings: []note.Note{note.Read("the clock was held back")}}
 }
 
 func (m *device64) Watts() float64 { return 321 }

@@ -60,19 +60,21 @@ func Variants(b Backend) []gemm.Variant {
 		}
 		of := slices.DeleteFunc(slices.Clone(rungs), func(o Rung) bool { return !same(o) })
 		v := gemm.Variant{Doc: r.Doc, Role: r.Role, FormerRole: r.Former, Bound: r.Bound, Compute: r.Compute, Can: can}
-		v.Class, v.Fetch, v.Parents = r.Rung.Class, map[string]gemm.Fetch{}, map[string]string{}
+		fetch := map[string]string{}
+		about := map[string]any{"fetch": fetch}
+		v.Class, v.About, v.Parents = r.Rung.Class, about, map[string]string{}
 		if parent, ok := r.ParentRung(); ok {
 			v.Parent = Family + "/" + parent.Name
 		}
 		if r.Advice != "" {
-			v.Advice = []gemm.Advice{{Item: r.Advice, Over: v.Parent}}
+			about["advice"] = []map[string]string{{"item": r.Advice, "over": v.Parent}}
 		}
 		v.BoundOf = func(typ string, _ gemm.Params) gemm.Bound {
 			return of[slices.IndexFunc(of, func(o Rung) bool { return o.Type == typ })].Bound
 		}
 		var types []string
 		for _, o := range of {
-			types, v.Fetch[o.Type] = append(types, o.Type), o.fetch()
+			types, fetch[o.Type] = append(types, o.Type), o.fetch()
 			if parent, ok := o.ParentRung(); ok && Family+"/"+parent.Name != v.Parent {
 				v.Parents[o.Type] = Family + "/" + parent.Name
 			}
@@ -116,20 +118,20 @@ func variant(b Backend, v gemm.Variant, name string, of []Rung, types []string) 
 	return v
 }
 
-// fetch says how threads get elements of A and B.
-func (r Rung) fetch() gemm.Fetch {
+// fetch says how threads get elements of A and B, as a record.Fetch.
+func (r Rung) fetch() string {
 	t := r.Tiles[0]
 	switch {
 	case r.Fetch != "":
 		return r.Fetch
 	case r.Elements != nil:
-		return gemm.Coalesced
+		return "coalesced"
 	case r.Exact && r.Threads(t) > 2*min(t.BM, t.BN): // more than the warpgroups that have 64 rows or columns each
-		return gemm.Producer
+		return "producer"
 	case r.Exact:
-		return gemm.Engine
+		return "engine"
 	case r.Copies:
-		return gemm.Wide
+		return "wide"
 	}
 	return ""
 }

@@ -31,17 +31,17 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 	want("GemmStager", implements[gemm.GemmStager[T]](m), declared.Has(gemm.GemmStages))
 	want("BatchGemmer", implements[gemm.BatchGemmer[T]](m), declared.Has(gemm.Batches))
 	want("BatchStager", implements[gemm.BatchStager[T]](m), declared.Has(gemm.BatchStages))
-	want("Toucher", implements[gemm.Toucher[T]](m), declared.Has(gemm.Touches))
+	want("Toucher", implements[record.Toucher[T]](m), declared.Has(gemm.Touches))
 	want("Explainer", implements[gemm.Explainer](m), declared.Has(gemm.Explains))
-	want("Loadable", implements[gemm.Loadable[T]](m), declared.Has(gemm.Loads))
-	want("Chainer", implements[gemm.Chainer[T]](m), declared.Has(gemm.Chains))
+	want("Loadable", implements[record.Loadable[T]](m), declared.Has(gemm.Loads))
+	want("Chainer", implements[record.Chainer[T]](m), declared.Has(gemm.Chains))
 	want("Warner", implements[record.Warner](m), declared.Has(gemm.Warns))
 	if s, ok := m.(gemm.Stager[T]); ok {
 		run, err := s.Stage(context.Background(), gemm.NewMatrix[T](2, 3), gemm.NewMatrix[T](2, 4), gemm.NewMatrix[T](4, 3))
 		if err != nil {
 			return errors.Join(append(errs, err)...)
 		}
-		want("Repeater", implements[gemm.Repeater](run), declared.Has(gemm.Repeats))
+		want("Repeater", implements[record.Repeater](run), declared.Has(gemm.Repeats))
 		want("Distributed", implements[record.Distributed](run), u.v.Location == gemm.OnRanks)
 		want("OnDevice", implements[record.OnDevice](run), u.v.Location == gemm.OnGPU)
 		errs = append(errs, run.Close())

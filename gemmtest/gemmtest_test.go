@@ -422,7 +422,7 @@ func (x staging) Stage(context.Context, gemm.Matrix[float64], gemm.Matrix[float6
 }
 func (staging) Touch(_, _, _ gemm.Matrix[float64])                      {}
 func (staging) Resolved() gemm.Params                                   { return nil }
-func (staging) Warnings() []gemm.Note                                   { return nil }
+func (staging) Warnings() []record.Note                                 { return nil }
 func (staging) Repeat(context.Context, int) (cost gemm.Cost, err error) { return cost, nil }
 func (staging) Distribution() (d record.Distribution)                   { return d }
 func (staging) Close() error                                            { return nil }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/record"
 	"gemm/gf256"
 )
 
@@ -16,7 +17,7 @@ type Func[T gemm.Element] func(ctx context.Context, c, a, b gemm.Matrix[T]) erro
 // Multiply implements gemm.Multiplier.
 func (f Func[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error { return f(ctx, c, a, b) }
 
-// Loaded implements gemm.Loadable: the load costs nothing.
+// Loaded implements record.Loadable: the load costs nothing.
 func (f Func[T]) Loaded(int) gemm.Multiplier[T] { return f }
 
 // Textbook computes C = A·B in f64, f32 and GF(2⁸) by the definition, with gemm.Classical as its bound.
@@ -61,7 +62,7 @@ func Variant(name string, f Func[float64]) gemm.Variant {
 // variants of its family.
 func VariantOf(name string, m gemm.Multiplier[float64]) gemm.Variant {
 	v := gemm.Variant{
-		Location: gemm.InProcess, Role: gemm.Rung, Class: gemm.Plain,
+		Location: gemm.InProcess, Role: record.Rung, Class: gemm.Plain,
 		Name: name, Doc: "A variant for tests.", Bound: gemm.Classical,
 		Model: func(s gemm.Shape, _ gemm.Params) gemm.Model { return gemm.Model{Flops: 2 * s.Terms()} },
 		F64:   func(gemm.Params) (gemm.Multiplier[float64], error) { return m, nil },

@@ -192,7 +192,7 @@ func report(err error, text *C.char, size C.size_t) C.int {
 	}
 	if size > 0 {
 		to := unsafe.Slice((*byte)(unsafe.Pointer(text)), int(size))
-		line := strings.TrimPrefix(strings.ReplaceAll(gemm.Why(err), "\n", " "), "gemm: ")
+		line := strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "gemm: ")
 		to[copy(to[:len(to)-1], line)] = 0
 	}
 	switch {

@@ -48,7 +48,7 @@ func described() []description {
 		for _, typ := range d.Types {
 			try := gemm.ByType(typ, try[float64], try[float32], try[half.F16], try[half.BF16], nil)
 			if err := try(v); err != nil {
-				d.Available, d.Reason = false, gemm.Why(err)
+				d.Available, d.Reason = false, err.Error()
 			}
 		}
 		out = append(out, d)

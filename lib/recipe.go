@@ -28,7 +28,7 @@ func recipeOf(request []byte) []byte {
 	}
 	answer := any(x)
 	if err != nil {
-		answer = refusal{gemm.Why(err), errors.Is(err, gemm.ErrUnavailable)}
+		answer = refusal{err.Error(), errors.Is(err, gemm.ErrUnavailable)}
 	}
 	text, err := json.Marshal(answer)
 	if err != nil {

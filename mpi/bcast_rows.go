@@ -127,8 +127,7 @@ func (x *bcastRows[T]) plan() prediction {
 
 func bcastRowsVariant() gemm.Variant {
 	return variant(gemm.Variant{
-		Name:  "mpi/bcast-rows",
-		Parts: []gemm.Part{gemm.Course},
+		Name: "mpi/bcast-rows",
 		Doc: "rows of A by Scatterv; B by Bcast, in panels that overlap with the products, one copy a host; " +
 			"C returns panel by panel",
 		Params: commonParams(panelParam(256, "columns of B that are broadcast at once")),

@@ -97,7 +97,6 @@ func (x *gridBlocks[T]) plan() prediction {
 func gridBlocksVariant() gemm.Variant {
 	return variant(gemm.Variant{
 		Name:   "mpi/grid-blocks",
-		Parts:  []gemm.Part{gemm.Course},
 		Doc:    "scatter-blocks without copies: Scatterv along the sides of a grid, then Bcast",
 		Params: commonParams(gridParam()),
 	}, types{newGridBlocks[float32], newGridBlocks[float64], newGridBlocks[gf256.Elem]},

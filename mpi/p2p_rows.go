@@ -148,7 +148,6 @@ func colsOf[T gemm.Element](m gemm.Matrix[T], s plan.Span) gemm.Matrix[T] {
 func p2pRowsVariant() gemm.Variant {
 	return variant(gemm.Variant{
 		Name:   "mpi/p2p-rows",
-		Parts:  []gemm.Part{gemm.Course, gemm.ReportMessages},
 		Doc:    "a master sends each worker its rows of A and all of B, one worker after the other, and receives its rows of C",
 		Params: commonParams(masterParam()),
 	}, types{newP2PRows[float32], newP2PRows[float64], newP2PRows[gf256.Elem]},

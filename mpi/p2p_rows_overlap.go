@@ -193,9 +193,8 @@ func (t *task[T]) sendBack(prof *profile, c gemm.Matrix[T], requests *[]*comm.Re
 
 func p2pRowsOverlapVariant() gemm.Variant {
 	return variant(gemm.Variant{
-		Name:   "mpi/p2p-rows-overlap",
-		Advice: []gemm.Advice{{Item: "M3", Over: "mpi/p2p-rows"}},
-		Doc:    "p2p-rows in panels: each is in flight while the one before is multiplied",
+		Name: "mpi/p2p-rows-overlap",
+		Doc:  "p2p-rows in panels: each is in flight while the one before is multiplied",
 		Params: commonParams(masterParam(),
 			panelParam(256, "columns of A and rows of B, and rows of C, that are sent at once")),
 	}, types{newP2PRowsOverlap[float32], newP2PRowsOverlap[float64], newP2PRowsOverlap[gf256.Elem]},

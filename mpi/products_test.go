@@ -472,7 +472,7 @@ func TestRanksLittle(t *testing.T) {
 // wantSent checks that a row says that owners of panels send them, and why.
 func wantSent(t *testing.T, d record.Distribution, why string) {
 	t.Helper()
-	says := func(w gemm.Note) bool {
+	says := func(w record.Note) bool {
 		return w.Code == "owners-send" && strings.Contains(w.Text, why)
 	}
 	if !slices.ContainsFunc(d.Warnings, says) {

@@ -34,9 +34,7 @@ func newScatterBlocks[T gemm.Element](t *task[T]) (product[T], error) {
 
 func scatterBlocksVariant() gemm.Variant {
 	return variant(gemm.Variant{
-		Name:   "mpi/scatter-blocks",
-		Parts:  []gemm.Part{gemm.Course, gemm.ReportBlocks},
-		Advice: []gemm.Advice{{Item: "M2", Over: "mpi/scatter-rows"}},
+		Name: "mpi/scatter-blocks",
 		Doc: "a block of C per rank: its rows of A and columns of B in one Scatter, C in one Gather; " +
 			"over several hosts in bands, once to each",
 		Params: commonParams(gridParam()),

@@ -33,7 +33,6 @@ func (x *scatterRows[T]) plan() prediction {
 func scatterRowsVariant() gemm.Variant {
 	return variant(gemm.Variant{
 		Name:   "mpi/scatter-rows",
-		Parts:  []gemm.Part{gemm.Course, gemm.ReportRows},
 		Doc:    "rows of A and all of B in one Scatter, rows of C in one Gather",
 		Params: commonParams(),
 	}, types{newScatterRows[float32], newScatterRows[float64], newScatterRows[gf256.Elem]},

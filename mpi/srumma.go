@@ -237,7 +237,7 @@ func (x *srumma[T]) panelsOf(i, j, s int) iter.Seq[int] {
 func (x *srumma[T]) collect() error { return x.own.gather() }
 
 func (x *srumma[T]) plan() prediction {
-	schedule, warning := plan.Srumma, gemm.Note{}
+	schedule, warning := plan.Srumma, note.Note{}
 	if x.denied != "" {
 		schedule = plan.SrummaSent
 		warning = note.New("owners-send", x.denied)

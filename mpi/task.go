@@ -11,6 +11,7 @@ import (
 
 	"gemm"
 	"gemm/internal/cpu"
+	"gemm/internal/note"
 	"gemm/internal/sample"
 	"gemm/internal/timeline"
 	"gemm/mpi/comm"
@@ -89,7 +90,7 @@ type prediction struct {
 	rooted   bool          // operands begin and end on rank 0
 	grid     plan.Grid     // of the ranks that compute; 0×0 if only rows are divided
 	busy     int           // ranks with terms of their own to compute
-	warning  gemm.Note     // of its rows; may be the zero note
+	warning  note.Note     // of its rows; may be the zero note
 	largest  gemm.Shape    // the largest part of a rank, computed in one step or several
 }
 

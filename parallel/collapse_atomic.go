@@ -29,12 +29,10 @@ func collapseAtomicVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-atomic",
 		Parent: "parallel/collapse-inner-atomic",
-		Parts:  []gemm.Part{gemm.ReportKernel},
 		Doc:    "collapse-inner-atomic with a private C per worker, merged by atomic additions at the end",
 		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,
-		Loop:   gemm.Loop{Level: gemm.CollapsedLevel, Instructions: 6, Walk: gemm.Rows, Atomic: gemm.AtomicCopies},
 		Bound:  gemm.Classical,
 		F32:    loopsOnTeam("parallel/collapse-atomic", collapseAtomic[float32]),
 		F64:    loopsOnTeam("parallel/collapse-atomic", collapseAtomic[float64]),

@@ -71,7 +71,6 @@ func collapseInnerAtomicVariant() gemm.Variant {
 		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  ikjModel,
-		Loop:   gemm.Loop{Level: gemm.CollapsedLevel, Instructions: 28, Walk: gemm.Rows, Atomic: gemm.AtomicTerms},
 		Bound:  gemm.Classical,
 		F32:    loopsOnTeam("parallel/collapse-inner-atomic", collapseInnerAtomic[float32]),
 		F64:    loopsOnTeam("parallel/collapse-inner-atomic", collapseInnerAtomic[float64]),

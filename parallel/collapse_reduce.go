@@ -27,12 +27,10 @@ func collapseReduceVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-reduce",
 		Parent: "parallel/collapse-atomic",
-		Advice: []gemm.Advice{{Item: "T9", Over: "parallel/collapse-inner-atomic"}},
 		Doc:    "collapse-atomic, but a reduction merges the private copies of C",
 		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,
-		Loop:   gemm.Loop{Level: gemm.CollapsedLevel, Instructions: 6, Walk: gemm.Rows},
 		Bound:  gemm.Classical,
 		F32:    loopsOnTeam("parallel/collapse-reduce", collapseReduce[float32]),
 		F64:    loopsOnTeam("parallel/collapse-reduce", collapseReduce[float64]),

@@ -38,7 +38,6 @@ func innerVariant() gemm.Variant {
 		Can:    teamCan,
 		Params: scheduleParams("columns"),
 		Model:  ikjModel,
-		Loop:   gemm.Loop{Level: gemm.InnerLevel, Instructions: 6, Walk: gemm.Rows, Joins: true},
 		Bound:  gemm.Classical,
 		F32:    loopsOnTeam("parallel/inner", inner[float32]),
 		F64:    loopsOnTeam("parallel/inner", inner[float64]),

@@ -24,7 +24,6 @@ func packedVariant() gemm.Variant {
 		Name:   "parallel/packed",
 		Parent: "serial/packed",
 		Class:  gemm.Tuned,
-		Parts:  []gemm.Part{gemm.Course},
 		Doc:    "serial/packed: the workers divide its blocks",
 		Role:   gemm.Production,
 		Can:    teamCan | gemm.Gemms | gemm.Batches,
@@ -32,14 +31,12 @@ func packedVariant() gemm.Variant {
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
 			return serial.PackedModel(s, pool.New(p.Int("threads")))
 		},
-		Loop:      gemm.Loop{Instructions: 1.5, Walk: gemm.Blocks, Vector: true},
-		FieldLoop: gemm.Loop{Instructions: 2.5, Walk: gemm.Blocks, Vector: true},
-		Bound:     serial.PackedBound(func(p gemm.Params) serial.Loop { return pool.New(p.Int("threads")) }),
-		F32:       onTeam("parallel/packed", newPacked[float32]),
-		F64:       onTeam("parallel/packed", newPacked[float64]),
-		F16:       onTeam("parallel/packed", newPackedHalf[half.F16]),
-		BF16:      onTeam("parallel/packed", newPackedHalf[half.BF16]),
-		GF256:     onTeam("parallel/packed", newPackedField),
+		Bound: serial.PackedBound(func(p gemm.Params) serial.Loop { return pool.New(p.Int("threads")) }),
+		F32:   onTeam("parallel/packed", newPacked[float32]),
+		F64:   onTeam("parallel/packed", newPacked[float64]),
+		F16:   onTeam("parallel/packed", newPackedHalf[half.F16]),
+		BF16:  onTeam("parallel/packed", newPackedHalf[half.BF16]),
+		GF256: onTeam("parallel/packed", newPackedField),
 	}
 }
 

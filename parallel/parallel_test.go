@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"gemm"
+	"gemm/compare/record"
 	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/serial"
@@ -93,7 +94,7 @@ func loaded[T gemm.Element](f func(gemm.Params) (gemm.Multiplier[T], error)) fun
 		if err != nil {
 			return nil, err
 		}
-		return m.(gemm.Loadable[T]).Loaded(2), nil
+		return m.(record.Loadable[T]).Loaded(2), nil
 	}
 }
 

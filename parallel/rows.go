@@ -38,7 +38,7 @@ func (r rows[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	})
 }
 
-// Loaded implements gemm.Loadable.
+// Loaded implements record.Loadable.
 func (r rows[T]) Loaded(load int) gemm.Multiplier[T] {
 	r.load = load
 	return r
@@ -57,15 +57,12 @@ func rowsVariant() gemm.Variant {
 		Name:   "parallel/rows",
 		Parent: "serial/ikj",
 		Leaf:   "serial/ikj",
-		Parts:  []gemm.Part{gemm.Course, gemm.ReportOuter},
-		Advice: []gemm.Advice{{Item: "T8", Over: "parallel/inner"}},
 		Doc:    "the outermost loop is divided: each worker computes rows of C by a serial variant",
 		Can:    teamCan | gemm.Loads,
 		Params: localParams("rows"),
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
 			return localModel(p, [3]int{s.M, s.N, s.K}, [3]int{s.M, s.N, s.K})
 		},
-		Loop:  gemm.Loop{Local: true},
 		Bound: gemm.Classical,
 		F32:   onTeam("parallel/rows", newRows[float32]),
 		F64:   onTeam("parallel/rows", newRows[float64]),

@@ -119,7 +119,7 @@ func (t *team[T]) zero(ctx context.Context, c gemm.Matrix[T]) error {
 	return cmp.Or(err, ctx.Err())
 }
 
-// Touch implements gemm.Toucher. Each worker touches equal parts of the rows of C, A and B, divided as by
+// Touch implements record.Toucher. Each worker touches equal parts of the rows of C, A and B, divided as by
 // pool.Static(0). Under a static schedule of rows, its parts of C and A are the ones that it uses. Under
 // other schedules that is not known in advance, but the pages are spread over the nodes.
 func (t *team[T]) Touch(c, a, b gemm.Matrix[T]) {

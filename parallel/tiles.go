@@ -39,7 +39,7 @@ func (x tiles[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	})
 }
 
-// Loaded implements gemm.Loadable.
+// Loaded implements record.Loadable.
 func (x tiles[T]) Loaded(load int) gemm.Multiplier[T] {
 	x.load = load
 	return x
@@ -66,7 +66,6 @@ func tilesVariant() gemm.Variant {
 			tile := p.Int("tile")
 			return localModel(p, [3]int{s.M, s.N, s.K}, [3]int{min(s.M, tile), min(s.N, tile), s.K})
 		},
-		Loop:  gemm.Loop{Level: gemm.TilesLevel, Local: true},
 		Bound: gemm.Classical,
 		F32:   onTeam("parallel/tiles", newTiles[float32]),
 		F64:   onTeam("parallel/tiles", newTiles[float64]),

@@ -144,11 +144,11 @@ func letter(t blas.Transpose) byte {
 func (x *multiplier[T]) Resolved() gemm.Params { return x.lib.resolved(x.threads, "shared") }
 
 // Warnings returns why a speed of this library says little of it: an empty list where nothing is known against it.
-func (x *multiplier[T]) Warnings() []gemm.Note { return x.library.warnings(x.lib) }
+func (x *multiplier[T]) Warnings() []note.Note { return x.library.warnings(x.lib) }
 
-func (l *library) warnings(r *routines) []gemm.Note {
+func (l *library) warnings(r *routines) []note.Note {
 	if r.slow == "" {
 		return nil
 	}
-	return []gemm.Note{note.New("slow-kernel", l.Title+" "+r.version, r.kernel, r.slow)}
+	return []note.Note{note.New("slow-kernel", l.Title+" "+r.version, r.kernel, r.slow)}
 }

@@ -19,7 +19,6 @@ type library struct {
 	// singles and doubles are its products; empty: sgemm_ and dgemm_.
 	singles, doubles string
 	most             int // dimension that it multiplies; 0: any
-	parts            []gemm.Part
 	// hold is the environment variable of peer.Settings that holds the library to an instruction
 	// set; empty: there is none.
 	hold string

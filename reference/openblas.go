@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 
-	"gemm"
 	"gemm/internal/cpu"
 	"gemm/internal/dl"
 )
@@ -13,8 +12,7 @@ import (
 // openBLAS is OpenBLAS (openblas.net). Fedora's libopenblas.so.0 has one thread only, so its libopenblasp comes first.
 // Libraries with 64-bit integers serve as well. Of pip's packages, NumPy's has an OpenBLAS with a number in its name.
 var openBLAS = &library{
-	name:  "openblas",
-	parts: []gemm.Part{gemm.Course},
+	name: "openblas",
 	Search: dl.Search{
 		Title: "OpenBLAS", Variable: "GEMM_OPENBLAS",
 		Names: choose(

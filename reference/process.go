@@ -10,6 +10,7 @@ import (
 
 	"gemm"
 	"gemm/internal/dl"
+	"gemm/internal/note"
 	"gemm/internal/output"
 	"gemm/internal/peer"
 )
@@ -170,7 +171,7 @@ func (x *separate[T]) Resolved() gemm.Params {
 }
 
 // Warnings returns why a speed of this library says little of it: an empty list where nothing is known against it.
-func (x *separate[T]) Warnings() []gemm.Note { return x.library.warnings(x.lib) }
+func (x *separate[T]) Warnings() []note.Note { return x.library.warnings(x.lib) }
 
 // Stage implements gemm.Stager: it copies a and b into a process of the library's own.
 func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {

@@ -23,9 +23,9 @@ import (
 
 // The methods that measurements use if they are there.
 var (
-	_ gemm.Repeater = (*peer.Product[float64])(nil)
-	_ record.Warner = (*multiplier[float64])(nil)
-	_ record.Warner = (*separate[float64])(nil)
+	_ record.Repeater = (*peer.Product[float64])(nil)
+	_ record.Warner   = (*multiplier[float64])(nil)
+	_ record.Warner   = (*separate[float64])(nil)
 )
 
 // own returns the program of libraries, or skips the test if there is none.

@@ -152,7 +152,7 @@ func (x *textbook[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) erro
 func (x *textbook[T]) Resolved() gemm.Params { return x.resolved }
 
 // loopVariant returns a textbook loop in C. like is the variant with the same loop in Go.
-func loopVariant(name, doc, like, parent string, parts ...gemm.Part) gemm.Variant {
+func loopVariant(name, doc, like, parent string) gemm.Variant {
 	same := serialVariant(like)
 	return gemm.Variant{
 		Name:   "reference/" + name,
@@ -161,8 +161,6 @@ func loopVariant(name, doc, like, parent string, parts ...gemm.Part) gemm.Varian
 		Role:   gemm.Program,
 		Class:  same.Class,
 		Can:    gemm.Explains | ownCan,
-		Parts:  parts,
-		Loop:   gemm.Loop{Order: same.Loop.Order},
 		Params: []gemm.Param{{Name: "cflags", Doc: "options of the C compiler", Default: native,
 			Choices: cFlags}},
 		Model: programModel(like),
@@ -278,10 +276,10 @@ func openMPCollapseVariant() gemm.Variant {
 func programVariants() []gemm.Variant {
 	return []gemm.Variant{
 		loopVariant("c-naive", "the definition in C: three loops ijk, every sum in C itself", "serial/naive",
-			"serial/naive", gemm.Course),
+			"serial/naive"),
 		loopVariant("c-local", "c-naive with a local sum", "serial/naive", "reference/c-naive"),
 		loopVariant("c-restrict", "c-naive with restrict pointers", "serial/naive", "reference/c-naive"),
-		loopVariant("c-ikj", "c-restrict with the loops in the order ikj", "serial/ikj", "serial/ikj", gemm.Course),
+		loopVariant("c-ikj", "c-restrict with the loops in the order ikj", "serial/ikj", "serial/ikj"),
 		openMPCollapseVariant(),
 	}
 }

@@ -6,14 +6,13 @@ import (
 )
 
 // pythonVariant returns the variant of a library of Python with any number of threads, as its users call it.
-func pythonVariant(with func(threads int) python.Library, parts ...gemm.Part) gemm.Variant {
+func pythonVariant(with func(threads int) python.Library) gemm.Variant {
 	l := with(1)
 	return gemm.Variant{
 		Name:   "reference/" + l.Name,
 		Doc:    "the product of " + l.Title + ", called from Python, by the python3 found at run time",
 		Role:   gemm.Library,
 		Class:  gemm.Tuned,
-		Parts:  parts,
 		Can:    gemm.Explains | gemm.Warns | ownCan,
 		Params: []gemm.Param{{Name: "threads", Doc: "threads that the library may use", Default: 1, Min: 1}},
 		Model:  model,
@@ -35,7 +34,6 @@ func aloneVariant() gemm.Variant {
 		Doc:     "the definition in Python: three loops over lists, for at most 256*256*256 terms",
 		Role:    gemm.Program,
 		Class:   gemm.Interpreted,
-		Parts:   []gemm.Part{gemm.Course},
 		Can:     gemm.Explains | gemm.Warns | ownCan,
 		Model:   aloneModel,
 		Accepts: python.Plain().Accepts,

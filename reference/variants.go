@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/note"
 	"gemm/internal/peer"
 	"gemm/internal/python"
 )
@@ -28,7 +29,6 @@ func Variants() []gemm.Variant {
 			Doc:    "the product of " + l.Title + ", found at run time",
 			Role:   gemm.Library,
 			Class:  gemm.Tuned,
-			Parts:  l.parts,
 			Can:    gemm.Gemms | gemm.Explains | gemm.Warns | libraryCan,
 			Params: []gemm.Param{{Name: "threads", Doc: "threads that the library may use", Default: 1, Min: 1}},
 			Model:  model,
@@ -41,7 +41,7 @@ func Variants() []gemm.Variant {
 			},
 		})
 	}
-	out = append(out, productOnly(libxsmm), pythonVariant(python.NumPy, gemm.Course), pythonVariant(python.Torch),
+	out = append(out, productOnly(libxsmm), pythonVariant(python.NumPy), pythonVariant(python.Torch),
 		productOnly(accelerate), reedSolomonVariant())
 	return gemm.WithPseudocode(files, append(append(out, programVariants()...), aloneVariant()))
 }
@@ -78,7 +78,7 @@ func newProduct[T gemm.Float](l *library) (gemm.Multiplier[T], error) {
 type local[T gemm.Float] interface {
 	gemm.Multiplier[T]
 	gemm.Explainer
-	Warnings() []gemm.Note
+	Warnings() []note.Note
 }
 
 // stagedProduct is a product in a process of the library's own.

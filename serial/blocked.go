@@ -50,8 +50,6 @@ func blockedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "serial/blocked",
 		Parent: "serial/hinted",
-		Parts:  []gemm.Part{gemm.Course},
-		Advice: []gemm.Advice{{Item: "S6", Over: "serial/hinted"}},
 		Doc:    "hinted on square blocks of B that stay in cache",
 		Params: []gemm.Param{{Name: "block", Default: defaultBlock, Min: 1, Doc: "rows and columns of a block of B"}},
 		Model: func(shape gemm.Shape, p gemm.Params) gemm.Model {
@@ -66,11 +64,9 @@ func blockedVariant() gemm.Variant {
 					2*s.c*pick(width*s.m+depth*s.m+width*depth <= cache, 1, down)*pick(fits, 1, max(1, depth/4))
 			})
 		},
-		Loop:      gemm.Loop{Instructions: 4, Walk: gemm.Blocks},
-		FieldLoop: gemm.Loop{Instructions: 8, Walk: gemm.Blocks},
-		Bound:     gemm.Classical,
-		F32:       newBlocked(hinted[float32]),
-		F64:       newBlocked(hinted[float64]),
-		GF256:     newBlocked(ikjField),
+		Bound: gemm.Classical,
+		F32:   newBlocked(hinted[float32]),
+		F64:   newBlocked(hinted[float64]),
+		GF256: newBlocked(ikjField),
 	}
 }

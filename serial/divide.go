@@ -119,7 +119,6 @@ func divideVariant() gemm.Variant {
 			leafParam("serial/hinted"),
 		},
 		Model: divideModel,
-		Loop:  gemm.Loop{Instructions: 4, Walk: gemm.Blocks},
 		Ran: func(s gemm.Shape, p gemm.Params) string {
 			if max(s.M, s.N, s.K) > p.Int("cutoff") {
 				return ""

@@ -9,6 +9,7 @@ import (
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
 	"gemm/internal/tuned"
+	"gemm/roundoff"
 )
 
 // scheme describes a level, its cost, and, of fewer than eight products, how errors grow. Temporaries and additions are
@@ -247,7 +248,7 @@ func (s scheme) bound(cutoff func(gemm.Params) int) gemm.Bound {
 		Worst: func(shape gemm.Shape, p gemm.Params, u float64) float64 { return grown(shape, p, u).worst },
 		Random: func(shape gemm.Shape, p gemm.Params, u float64) float64 {
 			g := grown(shape, p, u)
-			lambda := gemm.Confidence(float64(shape.M) * float64(shape.N))
+			lambda := roundoff.Confidence(float64(shape.M) * float64(shape.N))
 			higher := max(0, g.worst-u*g.first)
 			return math.Min(g.worst, lambda*u*math.Sqrt(g.weight*g.first)+higher)
 		},
@@ -266,7 +267,7 @@ type growth struct {
 // growth returns the growth of errors in an m×n×k product.
 func (s scheme) growth(m, n, k, cutoff int, u float64) growth {
 	terms := float64(k)
-	classical := growth{worst: terms * gemm.Gamma(terms, u), first: terms * terms, weight: terms}
+	classical := growth{worst: terms * roundoff.Gamma(terms, u), first: terms * terms, weight: terms}
 	if !divides(m, n, k, cutoff) {
 		return classical
 	}

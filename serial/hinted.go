@@ -44,13 +44,11 @@ func hintedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "serial/hinted",
 		Parent: "serial/ikj",
-		Parts:  []gemm.Part{gemm.Course, gemm.ReportLoops},
 		Doc:    "ikj with four terms per step, written so that the compiler can optimize it: no bounds checks, fused multiply-adds",
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)
 			return s.model(s.terms+2*s.c*rounds(shape.K)+s.a, s.rowWalk(4))
 		},
-		Loop:  gemm.Loop{Order: "ikj", Instructions: 4, Walk: gemm.Rows},
 		Bound: gemm.Classical,
 		F32:   inOrder("ikj", hinted[float32]),
 		F64:   inOrder("ikj", hinted[float64]),

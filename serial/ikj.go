@@ -63,18 +63,14 @@ func ikjVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "serial/ikj",
 		Parent: "serial/naive",
-		Parts:  []gemm.Part{gemm.Course, gemm.ReportLoops},
-		Advice: []gemm.Advice{{Item: "S4", Over: "serial/naive"}},
 		Doc:    "naive with the loops in the order ikj: all accesses are contiguous",
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)
 			return s.model(3*s.terms+s.a, s.rowWalk(1))
 		},
-		Loop:      gemm.Loop{Order: "ikj", Instructions: 6, Walk: gemm.Rows},
-		FieldLoop: gemm.Loop{Order: "ikj", Instructions: 8, Walk: gemm.Rows},
-		Bound:     gemm.Classical,
-		F32:       inOrder("ikj", ikj[float32]),
-		F64:       inOrder("ikj", ikj[float64]),
-		GF256:     inOrder("ikj", ikjField),
+		Bound: gemm.Classical,
+		F32:   inOrder("ikj", ikj[float32]),
+		F64:   inOrder("ikj", ikj[float64]),
+		GF256: inOrder("ikj", ikjField),
 	}
 }

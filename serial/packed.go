@@ -10,6 +10,7 @@ import (
 	"gemm/half"
 	"gemm/internal/block"
 	"gemm/internal/tuned"
+	"gemm/roundoff"
 )
 
 // Packed is the product of BLAS libraries: loops around a micro-kernel. Blocks of A and B are first
@@ -153,23 +154,19 @@ func (p PackedField) Resolved() gemm.Params {
 
 func packedVariant() gemm.Variant {
 	return gemm.Variant{
-		Name:      "serial/packed",
-		Parent:    "serial/hinted",
-		Class:     gemm.Tuned,
-		Parts:     []gemm.Part{gemm.Course},
-		Advice:    []gemm.Advice{{Item: "S9", Over: "serial/strassen"}},
-		Doc:       "as in BLAS libraries: packed blocks around a SIMD micro-kernel with a tile of C in registers",
-		Role:      gemm.Production,
-		Can:       gemm.Gemms | gemm.Explains | gemm.Batches,
-		Model:     func(s gemm.Shape, _ gemm.Params) gemm.Model { return PackedModel(s, block.Serial) },
-		Loop:      gemm.Loop{Instructions: 1.5, Walk: gemm.Blocks, Vector: true},
-		FieldLoop: gemm.Loop{Instructions: 2.5, Walk: gemm.Blocks, Vector: true},
-		Bound:     PackedBound(func(gemm.Params) Loop { return block.Serial }),
-		F32:       onSerial[float32](NewBatched[float32]),
-		F64:       onSerial[float64](NewBatched[float64]),
-		F16:       onSerial[half.F16](NewPackedHalf[half.F16]),
-		BF16:      onSerial[half.BF16](NewPackedHalf[half.BF16]),
-		GF256:     onSerial[gf256.Elem](NewPackedField),
+		Name:   "serial/packed",
+		Parent: "serial/hinted",
+		Class:  gemm.Tuned,
+		Doc:    "as in BLAS libraries: packed blocks around a SIMD micro-kernel with a tile of C in registers",
+		Role:   gemm.Production,
+		Can:    gemm.Gemms | gemm.Explains | gemm.Batches,
+		Model:  func(s gemm.Shape, _ gemm.Params) gemm.Model { return PackedModel(s, block.Serial) },
+		Bound:  PackedBound(func(gemm.Params) Loop { return block.Serial }),
+		F32:    onSerial[float32](NewBatched[float32]),
+		F64:    onSerial[float64](NewBatched[float64]),
+		F16:    onSerial[half.F16](NewPackedHalf[half.F16]),
+		BF16:   onSerial[half.BF16](NewPackedHalf[half.BF16]),
+		GF256:  onSerial[gf256.Elem](NewPackedField),
 	}
 }
 
@@ -190,7 +187,7 @@ func PackedBound(loop func(p gemm.Params) Loop) gemm.Bound {
 		} else {
 			roundings = block.Host[float64](loop(p)).Roundings(s.M, s.N, s.K)
 		}
-		return gemm.Gamma(float64(roundings), u)
+		return roundoff.Gamma(float64(roundings), u)
 	}
 	bound.Random = func(s gemm.Shape, p gemm.Params, u float64) float64 {
 		return min(bound.Worst(s, p, u), gemm.Classical.Random(s, p, u))

@@ -49,7 +49,6 @@ func quadrantsVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "serial/quadrants",
 		Parent: "serial/divide",
-		Parts:  []gemm.Part{gemm.ReportLoops},
 		Leaf:   leaf,
 		Doc: "divide and conquer: eight products of quadrants into temporaries, merged by four additions, " +
 			"down to the cutoff",

@@ -161,11 +161,9 @@ var strassenScheme = scheme{
 }
 
 func strassenVariant() gemm.Variant {
-	v := fastVariant("serial/strassen", foldingLeaf,
+	return fastVariant("serial/strassen", foldingLeaf,
 		"Strassen's algorithm: seven products of halves in place of eight, 18 additions, down to the cutoff",
 		strassenScheme, strassenLevel[float32], strassenLevel[float64])
-	v.Parts = []gemm.Part{gemm.ReportLoops}
-	return v
 }
 
 // NewStrassen returns serial/strassen with the leaf packed, on the workers of a loop.

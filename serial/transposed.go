@@ -83,7 +83,6 @@ func transposedVariant() gemm.Variant {
 			model.Workspace = s.b
 			return model
 		},
-		Loop:  gemm.Loop{Sums: 1, Instructions: 6, Walk: gemm.Rows},
 		Bound: gemm.Classical,
 		F32:   newTransposed[float32],
 		F64:   newTransposed[float64],

@@ -8,7 +8,8 @@ import "gemm"
 // transposed.
 //
 // The columns of B are read as in naive, with the same traffic. If memory limits the speed, the
-// only gain is that four cache lines are fetched at the same time.
+// only gain is that four cache lines are fetched at the same time. Each At copies the header of B, 48 bytes: 8 of 21.5
+// instructions.
 func unrolled[T gemm.Float](c, a, b gemm.Matrix[T]) {
 	for i := range c.Rows {
 		row := a.Row(i)
@@ -34,15 +35,11 @@ func unrolledVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "serial/unrolled",
 		Parent: "serial/naive",
-		Parts:  []gemm.Part{gemm.Course, gemm.ReportLoops},
-		Advice: []gemm.Advice{{Item: "S7", Over: "serial/naive"}},
 		Doc:    "naive with four terms per step and four sums in registers",
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)
 			return s.model(2*s.terms+2*s.c, s.columnWalk)
 		},
-		// Each At copies the header of B, 48 bytes: 8 of the instructions.
-		Loop:  gemm.Loop{Order: "ijk", Sums: 4, Instructions: 21.5, Checks: 4, Walk: gemm.Columns},
 		Bound: gemm.Classical,
 		F32:   inOrder("ijk", unrolled[float32]),
 		F64:   inOrder("ijk", unrolled[float64]),

@@ -17,6 +17,7 @@ import (
 	"gemm"
 	"gemm/compare/record"
 	"gemm/gemmtest"
+	"gemm/internal/note"
 	"gemm/internal/peer"
 )
 
@@ -231,7 +232,7 @@ func TestUnsuited(t *testing.T) {
 		"the ABI square has no leading dimensions": {wide.Slice(0, 0, 2, 2), square, square},
 	} {
 		_, err := m.(gemm.Stager[float64]).Stage(t.Context(), c[0], c[1], c[2])
-		if unsuited := (gemm.Unsuited{}); !errors.As(err, &unsuited) || unsuited.Reason != want {
+		if unsuited := (note.Unsuited{}); !errors.As(err, &unsuited) || unsuited.Reason != want {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

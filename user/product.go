@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/note"
 	"gemm/internal/peer"
 )
 
@@ -36,11 +37,11 @@ func (x *multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 		return nil, err
 	}
 	if x.kernel.ABI == Square && (c.Rows != c.Cols || c.Rows != a.Cols) {
-		return nil, gemm.Unsuited{Reason: "the ABI square has n×n matrices only"}
+		return nil, note.Unsuited{Reason: "the ABI square has n×n matrices only"}
 	}
 	dense := c.Stride == c.Cols && a.Stride == a.Cols && b.Stride == b.Cols
 	if (x.kernel.ABI == Square || x.kernel.ABI == RowMajor) && !dense {
-		return nil, gemm.Unsuited{Reason: "the ABI " + string(x.kernel.ABI) + " has no leading dimensions"}
+		return nil, note.Unsuited{Reason: "the ABI " + string(x.kernel.ABI) + " has no leading dimensions"}
 	}
 	return x.stage(ctx, peer.Multiplication, c, a, b)
 }
@@ -54,7 +55,7 @@ func (x *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) er
 func (x *multiplier[T]) stage(ctx context.Context, op peer.Operation, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
 	most := max(c.Stride, a.Stride, b.Stride, c.Rows, a.Rows, b.Rows)
 	if empty := c.Rows == 0 || c.Cols == 0 || a.Rows == 0 || a.Cols == 0; most > math.MaxInt32 && !empty {
-		return nil, gemm.Unsuited{Reason: fmt.Sprintf("the dimension %d exceeds an int of C", most)}
+		return nil, note.Unsuited{Reason: fmt.Sprintf("the dimension %d exceeds an int of C", most)}
 	}
 	l, err := x.kernel.acquire(ctx, x.threads)
 	if err != nil {
@@ -99,7 +100,7 @@ type run[T gemm.Float] struct{ *peer.Product[T] }
 // Do implements gemm.Run.
 func (r run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.ended(r.Product.Do(ctx)) }
 
-// Repeat implements gemm.Repeater.
+// Repeat implements record.Repeater.
 func (r run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 	return r.ended(r.Product.Repeat(ctx, times))
 }

@@ -58,11 +58,11 @@ func constructor[T gemm.Float](k *kernel) func(p gemm.Params) (gemm.Multiplier[T
 }
 
 // Warnings implements record.Warner.
-func (x *multiplier[T]) Warnings() []gemm.Note {
+func (x *multiplier[T]) Warnings() []note.Note {
 	if x.kernel.warning == "" {
 		return nil
 	}
-	return []gemm.Note{note.Read(x.kernel.warning)}
+	return []note.Note{note.Read(x.kernel.warning)}
 }
 
 // model predicts the cost of a product by its definition, since the loops are not known.

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"gemm"
+	"gemm/compare/record"
 	"gemm/gemmtest"
 	kernels "gemm/internal/kernel"
 	"gemm/internal/tuned"
@@ -104,7 +105,11 @@ func TestPseudocode(t *testing.T) {
 		for _, file := range files {
 			text, err := os.ReadFile(file)
 			gemmtest.Must(t, err)
-			if !slices.Contains(described[strings.TrimSuffix(filepath.Base(file), ".txt")], string(text)) {
+			code := string(text)
+			if strings.HasPrefix(code, "{") { // the first line is About
+				_, code, _ = strings.Cut(code, "\n")
+			}
+			if !slices.Contains(described[strings.TrimSuffix(filepath.Base(file), ".txt")], code) {
 				t.Errorf("%s is the pseudo-code of no variant", file)
 			}
 		}
@@ -179,8 +184,9 @@ func TestRelations(t *testing.T) {
 		players[what] = name
 	}
 	for _, v := range Variants() {
-		for _, p := range slices.DeleteFunc(slices.Clone(v.Parts), func(p gemm.Part) bool {
-			return p == gemm.Course || p == gemm.ReportLoops
+		v := record.Of(v)
+		for _, p := range slices.DeleteFunc(slices.Clone(v.Parts), func(p record.Part) bool {
+			return p == record.Course || p == record.ReportLoops
 		}) {
 			play(string(p), v.Name)
 		}
@@ -228,5 +234,30 @@ func TestNoNames(t *testing.T) {
 	})
 	if err != nil || files < 100 {
 		t.Errorf("%d files were read: %v", files, err)
+	}
+}
+
+// TestAbout checks what variants declare for reports: each value is one that package record knows.
+func TestAbout(t *testing.T) {
+	known := func(variant string, value any, all ...any) {
+		if !slices.Contains(all, value) {
+			t.Errorf("%s declares %T %q, want one of %q", variant, value, value, all)
+		}
+	}
+	for _, v := range Variants() {
+		about := record.Of(v).About
+		for _, fetch := range about.Fetch {
+			known(v.Name, fetch, record.Fetch(""), record.Uncoalesced, record.Coalesced, record.Wide, record.Engine,
+				record.Producer)
+		}
+		for _, part := range about.Parts {
+			known(v.Name, part, record.Course, record.ReportLoops, record.ReportKernel, record.ReportOuter,
+				record.ReportMessages, record.ReportRows, record.ReportBlocks)
+		}
+		for _, loop := range []record.Loop{about.Loop, about.FieldLoop} {
+			known(v.Name, loop.Level, record.Level(""), record.InnerLevel, record.CollapsedLevel, record.TilesLevel)
+			known(v.Name, loop.Walk, record.Walk(""), record.Columns, record.Rows, record.Blocks)
+			known(v.Name, loop.Atomic, record.Atomic(""), record.AtomicTerms, record.AtomicCopies)
+		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"syscall"
 
-	"gemm"
 	"gemm/cmd/probe"
 	"gemm/compare"
 	"gemm/internal/output"
@@ -28,7 +27,7 @@ func main() {
 		Variants: slices.Concat(serial.Variants(), parallel.Variants()), Probes: probe.Of})
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, output.Line(gemm.Why(err)))
+		fmt.Fprintln(os.Stderr, output.Line(err.Error()))
 		os.Exit(1)
 	}
 }

@@ -38,7 +38,7 @@ func main() {
 	stop()
 	if err != nil {
 		// Only the reason: gemm, which reads it, says who gives it.
-		fmt.Fprintln(os.Stderr, output.Line(gemm.Why(err)))
+		fmt.Fprintln(os.Stderr, output.Line(err.Error()))
 		os.Exit(1)
 	}
 }

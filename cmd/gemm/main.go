@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 
-	"gemm"
 	"gemm/cmd/catalog"
 	"gemm/internal/output"
 )
@@ -98,7 +97,7 @@ func status(err error) int {
 func oneLine(err error) string { return joined(err.Error()) }
 
 // reason returns why a variant cannot run, in one line.
-func reason(err error) string { return joined(gemm.Why(err)) }
+func reason(err error) string { return joined(err.Error()) }
 
 // joined returns the lines of an error's text as one, without the name of the package in the middle.
 func joined(text string) string {

@@ -18,6 +18,7 @@ import (
 	"gemm/gemmtest"
 	"gemm/half"
 	"gemm/internal/matfile"
+	"gemm/roundoff"
 )
 
 // loadMatrix reads a matrix in a file.
@@ -63,7 +64,7 @@ func TestMultiply(t *testing.T) {
 		for _, order := range []string{"c", "fortran"} {
 			nameA, nameB := testdata(t, typ+"-a-"+order+".npy"), testdata(t, typ+"-b-"+order+".npy")
 			a, b := loadMatrix(t, nameA), loadMatrix(t, nameB)
-			gamma := gemm.Gamma(float64(a.Cols)+1, u) // the reference is rounded too
+			gamma := roundoff.Gamma(float64(a.Cols)+1, u) // the reference is rounded too
 			for _, variant := range []string{"", "serial/naive", "serial/packed"} {
 				args := []string{"multiply", "--a", nameA, "--b", nameB, "--out", "c.npy"}
 				if variant != "" {
@@ -104,7 +105,7 @@ func TestMultiply(t *testing.T) {
 		gemmtest.Must(t, matfile.Write(t.Context(), path, c0))
 		succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-fortran.npy"), "--c", name,
 			"--out", name, "--alpha", "2", "--beta", "-3")
-		if !within(loadMatrix(t, path), want, a, b, 2*gemm.Gamma(float64(a.Cols)+4, 0x1p-53), extra) {
+		if !within(loadMatrix(t, path), want, a, b, 2*roundoff.Gamma(float64(a.Cols)+4, 0x1p-53), extra) {
 			t.Errorf("%s: 2·A·B − 3·C is wrong", name)
 		}
 	}
@@ -122,7 +123,8 @@ func TestMultiply(t *testing.T) {
 	} else {
 		f.Close()
 	}
-	if !within(loadMatrix(t, filepath.Join(dir, "sum.npy")), want, a, b, 2*gemm.Gamma(float64(a.Cols)+4, 0x1p-53), extra) {
+	sum := loadMatrix(t, filepath.Join(dir, "sum.npy"))
+	if !within(sum, want, a, b, 2*roundoff.Gamma(float64(a.Cols)+4, 0x1p-53), extra) {
 		t.Error("A·B + C is wrong")
 	}
 }

@@ -182,7 +182,7 @@ func TestCrowdedThreads(t *testing.T) {
 		t.Errorf("standard error %q, want one line of warning", stderr)
 	}
 	if r := doc.Records[0]; r.Threads != many ||
-		!slices.ContainsFunc(r.Warnings, func(w gemm.Note) bool { return strings.HasPrefix(w.Text, want) }) {
+		!slices.ContainsFunc(r.Warnings, func(w record.Note) bool { return strings.HasPrefix(w.Text, want) }) {
 		t.Errorf("%d threads, warnings %q", r.Threads, r.Warnings)
 	}
 }

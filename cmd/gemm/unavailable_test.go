@@ -12,7 +12,7 @@ import (
 // variant for a reason of its own, and two of three variants for one reason.
 func TestUnavailableRows(t *testing.T) {
 	row := func(variant string, n int, reason string) record.Record {
-		r := record.Record{Status: record.OK, Reason: gemm.Note{Text: reason}, Median: record.None()}
+		r := record.Record{Status: record.OK, Reason: record.Note{Text: reason}, Median: record.None()}
 		r.Variant, r.Type, r.Op, r.Shape = variant, "f64", "nn", gemm.Cube(n)
 		if reason != "" {
 			r.Status = record.Unavailable

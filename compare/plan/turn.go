@@ -81,7 +81,7 @@ const (
 func inTurn(v gemm.Variant) bool {
 	switch v.Location {
 	case gemm.InProcess:
-		return v.Role != gemm.Rung && v.Role != gemm.Program
+		return v.Role != record.Rung && v.Role != gemm.Program
 	case gemm.OnRanks:
 		return v.Role == gemm.Library
 	}

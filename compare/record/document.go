@@ -34,14 +34,15 @@ type Document struct {
 // Variant is what a document says of a variant: what it declares, and the names of its element types.
 type Variant struct {
 	gemm.Variant
+	About
 	Types []string `json:"types"`
 }
 
 // Of returns what records say of v.
 func Of(v gemm.Variant) Variant {
-	out := Variant{v, v.Types()}
+	out := Variant{v, aboutOf(v), v.Types()}
 	out.Params, out.Model, out.Accepts, out.Ran, out.Source = nil, nil, nil, nil, nil
-	out.Bound, out.BoundOf, out.FormerRole = gemm.Bound{}, nil, ""
+	out.Bound, out.BoundOf, out.FormerRole, out.Variant.About = gemm.Bound{}, nil, "", nil
 	out.F32, out.F64, out.F16, out.BF16, out.GF256 = nil, nil, nil, nil, nil
 	return out
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"gemm"
-
 	"gemm/internal/cpu"
 	"gemm/internal/note"
 	"gemm/internal/occupancy"
@@ -138,7 +136,7 @@ func (h *Host) CopyGPUs(from Host) {
 }
 
 // Crowded returns a warning if the given threads cannot run on h at the same time, and "" if they can.
-func (h Host) Crowded(threads int) gemm.Note {
+func (h Host) Crowded(threads int) note.Note {
 	granted := float64(h.Quota) // NaN is less than no number
 	switch {
 	case float64(threads) > granted && granted < float64(h.Cores):
@@ -146,7 +144,7 @@ func (h Host) Crowded(threads int) gemm.Note {
 	case threads > h.Cores:
 		return note.New("crowded", threads, h.Cores, h.Cores)
 	}
-	return gemm.Note{}
+	return note.Note{}
 }
 
 // AddCeiling adds a ceiling, unless h has it of the same run.

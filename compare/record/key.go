@@ -111,6 +111,6 @@ var Experiments = []Experiment{
 // is computed. In a record they are among the parameters of the variant.
 const (
 	LimitParam = "gomaxprocs" // GOMAXPROCS during the row
-	LoadParam  = "load"       // imbalance between the parts of a loop, see gemm.Loadable
+	LoadParam  = "load"       // imbalance between the parts of a loop, see Loadable
 	ChainParam = "chain"      // steps of an iterated product, see verify.Chain
 )

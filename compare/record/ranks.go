@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gemm"
-
 	"gemm/internal/cpu"
 	"gemm/internal/note"
 )
@@ -57,7 +55,7 @@ func processorsOf(ranks []Rank) map[string][]int {
 
 // Oversubscribed returns a warning if the ranks of a row have to share processors, otherwise the zero
 // note. h is the host of rank 0.
-func (h Host) Oversubscribed(r Record) gemm.Note {
+func (h Host) Oversubscribed(r Record) note.Note {
 	ranks, processors := map[string]int{}, processorsOf(r.Ranks) // by host
 	for _, x := range r.Ranks {
 		ranks[x.Host]++
@@ -72,5 +70,5 @@ func (h Host) Oversubscribed(r Record) gemm.Note {
 			return note.New("rank-quota", threads, fmt.Sprintf("%.4g", float64(h.Quota)))
 		}
 	}
-	return gemm.Note{}
+	return note.Note{}
 }

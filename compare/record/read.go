@@ -149,7 +149,7 @@ func Parse(data []byte) (Document, error) {
 }
 
 // firstNote is a note of schema 1, a text without a code.
-type firstNote struct{ gemm.Note }
+type firstNote struct{ note.Note }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (n *firstNote) UnmarshalJSON(data []byte) error {

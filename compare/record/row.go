@@ -36,8 +36,8 @@ type Record struct {
 	Params   gemm.Params `json:"params"`   // as asked
 	Resolved gemm.Params `json:"resolved"` // as run
 	Status   Status      `json:"status"`
-	Reason   gemm.Note   `json:"reason,omitzero"`
-	Warnings []gemm.Note `json:"warnings,omitempty"`
+	Reason   note.Note   `json:"reason,omitzero"`
+	Warnings []note.Note `json:"warnings,omitempty"`
 
 	// Operands is how the operands were drawn, of a row that was measured: a GPU takes less power for some.
 	Operands string `json:"operands,omitempty"`
@@ -160,7 +160,7 @@ func (r Record) Ran() string {
 }
 
 // Cautions returns the warnings of r, and one if it is faster than the measured peak by more than its spread.
-func (r Record) Cautions() []gemm.Note {
+func (r Record) Cautions() []note.Note {
 	slowest := 1.03
 	if r.CI != nil {
 		slowest = max(slowest, r.CI[1]/float64(r.Median))
@@ -177,7 +177,7 @@ func (r Record) Cautions() []gemm.Note {
 
 // Warns reports whether r has the warning of the code.
 func (r Record) Warns(code string) bool {
-	return slices.ContainsFunc(r.Warnings, func(n gemm.Note) bool { return n.Code == code })
+	return slices.ContainsFunc(r.Warnings, func(n note.Note) bool { return n.Code == code })
 }
 
 // Measurement is a figure that is not a product: a bandwidth over sizes, an

@@ -1,17 +1,23 @@
 package record
 
 import (
+	"context"
+
 	"gemm"
 	"gemm/internal/cpu"
+	"gemm/internal/note"
 	"gemm/internal/occupancy"
 	"gemm/internal/timeline"
 )
 
 // The telemetry of backends: what a product says of itself besides its result and its time. Records have it as it is.
 
+// Note is a warning or a reason.
+type Note = note.Note
+
 // Warner is implemented by a gemm.Multiplier that knows why its speed says little of it.
 // Every warning is one sentence; they are kept in the row.
-type Warner interface{ Warnings() []gemm.Note }
+type Warner interface{ Warnings() []Note }
 
 // Distributed is implemented by a gemm.Run whose product several processes compute.
 type Distributed interface {
@@ -32,7 +38,7 @@ type Distribution struct {
 	// CountedBetween and PredictedBetween are all bytes that ranks received from other hosts.
 	CountedBetween, PredictedBetween int64
 	Model                            Model
-	Warnings                         []gemm.Note
+	Warnings                         []Note
 }
 
 // Model is the predicted time of a product, in seconds, and the times of its parts: of latencies, of
@@ -87,7 +93,7 @@ type Device struct {
 	L2 string `json:"l2"`
 	// Counters are the profiler's, by its names, if it was there.
 	Counters map[string]float64 `json:"counters,omitempty"`
-	Warnings []gemm.Note        `json:"-"`
+	Warnings []Note             `json:"-"`
 }
 
 // What records have of the platform, under names that other modules can write.
@@ -101,3 +107,34 @@ type (
 	Step     = timeline.Step     // of a warp
 	Group    = timeline.Group    // of warps
 )
+
+// The optional interfaces by which a gemm.Multiplier lets a measurement do more than multiply. A variant declares those
+// that its multipliers have (gemm.Capabilities).
+
+// Toucher is a gemm.Multiplier whose workers use the same parts of the operands in every product. In
+// Touch each worker writes zeros to its parts. The matrices hold zeros and have not been accessed
+// before, so the system places the pages on the NUMA node of the worker (first touch).
+type Toucher[T gemm.Element] interface {
+	Touch(c, a, b gemm.Matrix[T])
+}
+
+// Loadable is implemented by multipliers whose parts can be given unequal work, for experiments on schedules.
+type Loadable[T gemm.Element] interface {
+	// Loaded returns the multiplier under an artificial load: it computes the first part of a product once, the last
+	// part 1+load times, and the parts between in proportion. It shares everything else with the receiver.
+	Loaded(load int) gemm.Multiplier[T]
+}
+
+// Chainer is implemented by multipliers that compute iterated products where their operands lie.
+type Chainer[T gemm.Element] interface {
+	// StageChain stages the operands of an iterated product of square matrices, as verify.Chain defines it: in each of
+	// the steps s ← s + b, then c ← a·s, and c and a change places. Each Do of the Run begins with the operands as they
+	// were staged, and its time includes all steps. Collect copies the result into c.
+	StageChain(ctx context.Context, steps int, c, a, s, b gemm.Matrix[T]) (gemm.Run, error)
+}
+
+// Repeater is a gemm.Run that computes its product several times on one request, and returns the
+// cost of all of them. It is for products in other processes that are too short to be timed one by one.
+type Repeater interface {
+	Repeat(ctx context.Context, times int) (gemm.Cost, error)
+}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"gemm"
 	"gemm/compare/record"
 	"gemm/compare/report/number"
 	"gemm/gemmtest/reporttest"
@@ -38,7 +37,7 @@ func TestCSVHasNoFormulas(t *testing.T) {
 		"\t=1": "'=1", "\r=1": "'=1", "=HYPERLINK(\"x\",\"y\")": "'=HYPERLINK(\"x\",\"y\")",
 		"too slow": "too slow", "a=1": "a=1", "": "", "-1": "-1",
 	} {
-		r := record.Record{Reason: gemm.Note{Text: text}, Warnings: []gemm.Note{note.Read("=1"), note.Read("b")}}
+		r := record.Record{Reason: note.Note{Text: text}, Warnings: []note.Note{note.Read("=1"), note.Read("b")}}
 		r.Host, r.Alpha = text, -2.5e-7
 		_, cell := table(t, record.Document{Records: []record.Record{r}})
 		got := []string{cell(0, "reason"), cell(0, "host"), cell(0, "warnings"), cell(0, "alpha")}

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"gemm"
 	"gemm/compare/record"
 	"gemm/compare/report/page"
 	"gemm/gemmtest"
@@ -178,8 +177,8 @@ func TestOddWords(t *testing.T) {
 	doc := drawable()
 	for i := range doc.Records {
 		if r := &doc.Records[i]; r.Variant == "serial/naive" {
-			r.Variant, r.Reason, r.Turn = "user/"+long, gemm.Note{Text: dashes}, control
-			r.Warnings = []gemm.Note{note.Read(control)}
+			r.Variant, r.Reason, r.Turn = "user/"+long, note.Note{Text: dashes}, control
+			r.Warnings = []note.Note{note.Read(control)}
 			r.Resolved = map[string]any{"leaf": long, "ran": control}
 		}
 	}

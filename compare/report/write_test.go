@@ -33,7 +33,7 @@ func small() record.Document {
 	full := reporttest.Row("serial/strassen", 64, 1.25e-3, reporttest.Experiment("cutoff"))
 	full.Params, full.CI = gemm.Params{"cutoff": 16}, &[2]float64{1.2e-3, 1.3e-3}
 	full.Samples = []float64{1.25e-3, 1.3e-3, 1.2e-3}
-	full.Inner, full.Turn, full.Warnings = 4, "t1", []gemm.Note{note.Read("spread 12 %"), note.Read("a, \"b\"")}
+	full.Inner, full.Turn, full.Warnings = 4, "t1", []note.Note{note.Read("spread 12 %"), note.Read("a, \"b\"")}
 	full.Resolved = gemm.Params{"cutoff": 16, "leaf": "packed"}
 	full.Phases = map[string]float64{"pack": 1e-4, "compute": 1e-3}
 	bytewise := reporttest.Row("serial/naive", 8, 1e-6, bytes256)

@@ -43,7 +43,7 @@ func MeasureProbes(ctx context.Context, probes []Probe, host, run string, each t
 			if ctx.Err() != nil {
 				break
 			}
-			m.Reason = gemm.Why(err)
+			m.Reason = err.Error()
 		}
 		out = append(out, m)
 	}

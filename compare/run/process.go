@@ -228,7 +228,7 @@ func (v *session) begin(i int, now time.Time) {
 func (v *session) keep(i int, r record.Record) error {
 	r.Host, r.Run = v.host, v.run
 	if v.warning != "" {
-		r.Warnings = append(r.Warnings, gemm.Note{Text: v.warning})
+		r.Warnings = append(r.Warnings, record.Note{Text: v.warning})
 	}
 	var traces []record.Trace
 	if t, ok := v.traces[i]; ok && v.cases[i].Timeline {

@@ -90,7 +90,7 @@ func TestMessageSequences(t *testing.T) {
 			`0 false error gemm-cuda: the end is in a line, "row 0 {"`,
 			1, 1},
 		"half a row":  {"now 0 0\nROW0\nrow 0 {", killed, "0 false error gemm-cuda ended with signal killed", 1, 1},
-		"unavailable": {"", gemm.Unavailablef("no GPU"), "-1 false unavailable gemm: unavailable: no GPU", 0, 0},
+		"unavailable": {"", gemm.Unavailablef("no GPU"), "-1 false unavailable no GPU", 0, 0},
 		"twice": {"now 0 1\nROW0\nROW0\nROW1\ndone 0 true\n", context.Canceled,
 			"1 false error gemm-cuda wrote a row that was not requested: ", 1, 1},
 		"no case": {"now 0 3\nROW0\n", nil, `-1 false error gemm-cuda wrote something that is not a message: "now 3"`, 0, 0},

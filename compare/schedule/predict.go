@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"gemm"
-
 	"github.com/dustin/go-humanize"
 
 	"gemm/compare/plan"
@@ -61,13 +59,13 @@ const callTerms = 512 * 512 * 512
 
 // refuse returns why a case is not measured: by prediction it needs more memory than is available, or
 // more time than a row may take. It returns the zero note if the case may run.
-func (s *Schedule) refuse(c plan.Case, now Now) gemm.Note {
+func (s *Schedule) refuse(c plan.Case, now Now) note.Note {
 	if need := c.Bytes(); now.Memory > 0 && need > now.Memory {
 		return note.New("memory", humanize.IBytes(uint64(need)), humanize.IBytes(uint64(now.Memory)), c.Smaller())
 	}
 	last, ok := s.history[timingKey(c)]
 	if !ok {
-		return gemm.Note{}
+		return note.Note{}
 	}
 	took := last.predict(c)
 	switch most := s.rules.Budget; {
@@ -76,5 +74,5 @@ func (s *Schedule) refuse(c plan.Case, now Now) gemm.Note {
 	case most.Call > 0 && took > most.Call && c.Terms() > callTerms:
 		return note.New("long-call", took.Round(10*time.Millisecond).String(), most.Call.String())
 	}
-	return gemm.Note{}
+	return note.Note{}
 }

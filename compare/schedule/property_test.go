@@ -98,7 +98,7 @@ func (r chance) row(c plan.Case) record.Record {
 		record.Unavailable, record.Timeout, record.Failed}[r.IntN(9)]
 	x := row(c, status, []float64{1e-6, 0.1, 10}[r.IntN(3)])
 	if status == record.OK && r.IntN(2) == 0 {
-		x.CI, x.Warnings = &[2]float64{0.1, 0.1 + r.Float64()}, []gemm.Note{note.New(note.Spread)}
+		x.CI, x.Warnings = &[2]float64{0.1, 0.1 + r.Float64()}, []note.Note{note.New(note.Spread)}
 	}
 	return x
 }

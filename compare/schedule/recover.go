@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"gemm"
 	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/internal/note"
@@ -78,7 +77,7 @@ func (s *Schedule) failAll(left []plan.Case, status record.Status, reason error)
 
 // failedRow returns the row of a case that a process ended before.
 func (s *Schedule) failedRow(c plan.Case, status record.Status, reason error) record.Record {
-	r := s.unmeasured(c, status, note.Read(gemm.Why(reason)))
+	r := s.unmeasured(c, status, note.Read(reason.Error()))
 	s.history.add(c, r, s.rules.Budget)
 	return r
 }

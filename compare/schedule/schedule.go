@@ -16,8 +16,6 @@ import (
 	"slices"
 	"time"
 
-	"gemm"
-
 	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/internal/note"
@@ -176,7 +174,7 @@ func (s *Schedule) keeps(c plan.Case, r record.Record, now Now) bool {
 }
 
 // unmeasured returns the row of a case that is not measured.
-func (s *Schedule) unmeasured(c plan.Case, status record.Status, reason gemm.Note) record.Record {
+func (s *Schedule) unmeasured(c plan.Case, status record.Status, reason note.Note) record.Record {
 	r := c.Row()
 	r.Host, r.Run, r.Status, r.Reason = s.rules.Host, s.rules.Run, status, reason
 	return r
@@ -198,7 +196,7 @@ func (s *Schedule) Measured(step Step, rows []record.Record, traces []record.Tra
 		c := step.Cases[slices.IndexFunc(step.Cases, func(c plan.Case) bool { return c.ID() == id })]
 		if s.out != nil {
 			if text, ok := s.out.notes[c.ID()]; ok {
-				rows[i].Warnings = append(r.Warnings, gemm.Note{Text: text})
+				rows[i].Warnings = append(r.Warnings, note.Note{Text: text})
 			}
 			s.out.done[c.ID()] = r.Status
 		}

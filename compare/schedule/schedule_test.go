@@ -180,7 +180,7 @@ func TestResume(t *testing.T) {
 			c.Variant.Revision, r.Resolved = "b", gemm.Params{"digest": has}
 		}
 	}
-	timeline := func(warnings ...gemm.Note) change {
+	timeline := func(warnings ...note.Note) change {
 		return func(c *plan.Request, r *record.Record) { c.Timeline, r.Warnings = true, warnings }
 	}
 	for _, test := range []struct {
@@ -228,7 +228,7 @@ func TestRowsAreMeasuredAgain(t *testing.T) {
 	spread := func(r record.Record, width float64) record.Record {
 		r.CI, r.Warnings = &[2]float64{1, 1 + width}, nil
 		if width > 1 {
-			r.Warnings = []gemm.Note{note.New(note.Spread)}
+			r.Warnings = []note.Note{note.New(note.Spread)}
 		}
 		return r
 	}

@@ -7,6 +7,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/roundoff"
 )
 
 // chainOf computes the chain as its definition says, with sums in the type of the elements.
@@ -57,8 +58,8 @@ func chainCase[T gemm.Element](t *testing.T, n, steps int) {
 	of := DrawChain[T](n, n+3, steps, 5)
 	v := NewChain(of, 7)
 	kinds := map[gemm.BoundKind]float64{
-		gemm.Componentwise: gemm.Gamma(float64(n), gemm.TypeOf[T]().UnitRoundoff),
-		gemm.Normwise:      float64(n) * gemm.Gamma(float64(n), gemm.TypeOf[T]().UnitRoundoff),
+		gemm.Componentwise: roundoff.Gamma(float64(n), gemm.TypeOf[T]().UnitRoundoff),
+		gemm.Normwise:      float64(n) * roundoff.Gamma(float64(n), gemm.TypeOf[T]().UnitRoundoff),
 	}
 	right, less, idle := chainOf(of), of, of
 	less.N--

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 
 	"gemm"
+	"gemm/roundoff"
 )
 
 const (
@@ -29,7 +30,7 @@ type projection struct {
 // confidence is Hoeffding's λ for all sums of probes of the given width.
 func (v *floatVerifier[T]) confidence(width int) float64 {
 	blocks := (v.b.Cols + width - 1) / width
-	return gemm.Confidence(float64(probes * v.a.Rows * blocks))
+	return roundoff.Confidence(float64(probes * v.a.Rows * blocks))
 }
 
 // width returns the widest probe, a power of two or all columns, in which a lost element of the typical size shows.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/roundoff"
 )
 
 // column returns the matrix of one column, or of one row, with the elements.
@@ -64,7 +65,7 @@ func (f farCase[T]) run(t *testing.T) {
 	op.Alpha = f.alpha
 	v := New(op, 1)
 	check := func(result float64) Verdict {
-		return v.Check(column(T(result)), Limit{gemm.Componentwise, gemm.Gamma(4, gemm.TypeOf[T]().UnitRoundoff)})
+		return v.Check(column(T(result)), Limit{gemm.Componentwise, roundoff.Gamma(4, gemm.TypeOf[T]().UnitRoundoff)})
 	}
 	at := fmt.Sprintf("%g·%g·%g", f.alpha, f.a.Data, f.b.Data)
 	for _, result := range f.right {

@@ -11,6 +11,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/half"
+	"gemm/roundoff"
 )
 
 // Operation is the product that a result is checked against:
@@ -127,7 +128,7 @@ func LimitOf[T gemm.Element](v gemm.Variant, s gemm.Shape, p gemm.Params, alpha,
 		if bound.Kind == gemm.Normwise {
 			most = math.Max(1, float64(s.K))
 		}
-		x += gemm.Gamma(3, u) * (most + x)
+		x += roundoff.Gamma(3, u) * (most + x)
 	}
 	return Limit{Kind: bound.Kind, Bound: typ.Rounded(x)}
 }

@@ -12,6 +12,7 @@ import (
 	"gemm"
 	"gemm/gemmtest"
 	"gemm/gf256"
+	"gemm/roundoff"
 )
 
 // layout returns the layout of an operation. op has a letter for A and one for B: n for stored as it
@@ -422,8 +423,8 @@ func TestFarMagnitudes(t *testing.T) {
 		op := product(o.A, o.B)
 		op.Alpha = test.alpha
 		v := New(op, 1)
-		for _, limit := range []Limit{{gemm.Componentwise, gemm.Gamma(n, 0x1p-53)},
-			{gemm.Normwise, n * gemm.Gamma(n, 0x1p-53)}} {
+		for _, limit := range []Limit{{gemm.Componentwise, roundoff.Gamma(n, 0x1p-53)},
+			{gemm.Normwise, n * roundoff.Gamma(n, 0x1p-53)}} {
 			if got := v.Check(right, limit); !got.OK() || got.Weak {
 				t.Errorf("%+v: %+v, want ok", test, got)
 			}

@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/cu"
 
 	"gemm"
+	"gemm/compare/record"
 	"gemm/cuda"
 	"gemm/cuda/nvrtc"
 	"gemm/gf256"
@@ -137,7 +138,7 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 		return nil, err
 	}
 	out.another = func() engine { return &rungEngine{d: d, rung: r, params: p} }
-	out.engine, out.top = out.another(), r.Role != gemm.Rung
+	out.engine, out.top = out.another(), r.Role != record.Rung
 	return out, d.runs(r)
 }
 
@@ -165,7 +166,7 @@ func Describe() (cuda.System, error) {
 		s.CUDA = fmt.Sprintf("%d.%d", v/1000, v%1000/10)
 	}
 	miss := func(err error) {
-		s.Missing = append(s.Missing, gemm.Why(err))
+		s.Missing = append(s.Missing, err.Error())
 	}
 	if l, err := nvrtc.Find(); err == nil {
 		s.NVRTC = l.Version()

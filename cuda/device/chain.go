@@ -22,12 +22,12 @@ type (
 	fieldChainer          struct{ *product[gf256.Elem] }
 )
 
-// StageChain implements gemm.Chainer.
+// StageChain implements record.Chainer.
 func (p chainer[T]) StageChain(ctx context.Context, steps int, c, a, s, b gemm.Matrix[T]) (gemm.Run, error) {
 	return stageChain(ctx, p.product, steps, c, a, s, b)
 }
 
-// StageChain implements gemm.Chainer.
+// StageChain implements record.Chainer.
 func (p fieldChainer) StageChain(ctx context.Context, steps int, c, a, s, b gemm.Matrix[gf256.Elem]) (gemm.Run, error) {
 	return stageChain(ctx, p.product, steps, c, a, s, b)
 }

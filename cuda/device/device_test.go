@@ -192,7 +192,7 @@ func chained[T gemm.Float](t *testing.T, v gemm.Variant) {
 		const steps = 3
 		of, product := verify.IntegerChain[T](n, n+3, steps, 1, 2)
 		c := padded[T](n, n, 3)
-		run, err := m.(gemm.Chainer[T]).StageChain(t.Context(), steps, c, of.A, of.S, of.B)
+		run, err := m.(record.Chainer[T]).StageChain(t.Context(), steps, c, of.A, of.S, of.B)
 		gemmtest.Must(t, err)
 		if err := run.Collect(t.Context()); err == nil {
 			t.Error("there is a result before the product")

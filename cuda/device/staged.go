@@ -53,7 +53,7 @@ type staged[T gemm.Element] struct {
 	c, a, b gemm.Matrix[T]
 	*placed
 	phases   map[string]time.Duration
-	warnings []gemm.Note
+	warnings []note.Note
 	clocks   clocks
 	verifier *verifier // nil: the kernel is not a user's
 	profiled bool      // a profiler has seen a product
@@ -132,7 +132,7 @@ func (r *staged[T]) timeFromHost(ctx context.Context) error {
 		err = r.p.inPanels(ctx, r.op, r.a, r.b, r.c, (*panels[T]).multiply)
 	}
 	if errors.Is(err, errMemory) {
-		r.warnings = append(r.warnings, note.New("no-time-from-host", gemm.Why(err)))
+		r.warnings = append(r.warnings, note.New("no-time-from-host", err.Error()))
 		return nil
 	}
 	r.phases["host"] = time.Since(begin)

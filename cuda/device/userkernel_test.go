@@ -12,10 +12,12 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/compare/record"
 	"gemm/cuda"
 	"gemm/cuda/device"
 	"gemm/cuda/userkernel"
 	"gemm/gemmtest"
+	"gemm/internal/note"
 	"gemm/user"
 )
 
@@ -160,8 +162,8 @@ __device__ const float *first;
 				device.Exact(t, cuda.Plain, a, x, c, c)
 			} else if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
-			} else if strings.HasPrefix(test.want, wrong) && !errors.As(err, &gemm.Wrong{}) {
-				t.Errorf("%v is no gemm.Wrong", err)
+			} else if strings.HasPrefix(test.want, wrong) && !errors.As(err, &note.Wrong{}) {
+				t.Errorf("%v is no note.Wrong", err)
 			}
 		})
 	}
@@ -181,7 +183,7 @@ __device__ const float *first;
 			device.Exact(t, cuda.Operation{Alpha: scalars[0], Beta: scalars[1]}, a, x, was, c)
 			source = strings.Replace(source, "p < K", "p < K - 1", 1)
 			err = bursts(t, b, userkernel.Kernel{Type: "f64", Source: source}, "cold", scalars[0], 0, a, x, c)
-			if !errors.As(err, &gemm.Wrong{}) {
+			if !errors.As(err, &note.Wrong{}) {
 				t.Errorf("a kernel that loses a term: %v", err)
 			}
 		}
@@ -200,7 +202,7 @@ func bursts[T gemm.Float](t *testing.T, b *device.Backend, k userkernel.Kernel, 
 	defer func() { gemmtest.Must(t, run.Close()) }()
 	for range 8 {
 		const times = 5
-		cost, err := run.(gemm.Repeater).Repeat(t.Context(), times)
+		cost, err := run.(record.Repeater).Repeat(t.Context(), times)
 		if err != nil {
 			return err
 		}

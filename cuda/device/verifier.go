@@ -17,6 +17,7 @@ import (
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
 	"gemm/cuda/userkernel"
+	"gemm/internal/note"
 	"gemm/internal/peer"
 )
 
@@ -157,9 +158,9 @@ func (v *verifier) verdict(ctx context.Context, kind uint64, at int64) error {
 		if set == int64(v.staged) {
 			return err
 		}
-		return gemm.Wrong{Reason: err.Error()}
+		return note.Wrong{Reason: err.Error()}
 	}
-	return gemm.Wrong{Reason: fmt.Sprintf(
+	return note.Wrong{Reason: fmt.Sprintf(
 		"row %d of C is wrong in a launch that was timed: its sum with random signs is not that of the product", at)}
 }
 
@@ -187,7 +188,7 @@ func collect[T gemm.Element](ctx context.Context, v *verifier, c, a, b gemm.Matr
 		}
 		for i := range x.is.Rows {
 			if !slices.Equal(staged.Row(i), x.is.Row(i)) { // a NaN is not drawn
-				return gemm.Wrong{Reason: "it changes the operands that other launches begin with"}
+				return note.Wrong{Reason: "it changes the operands that other launches begin with"}
 			}
 		}
 	}

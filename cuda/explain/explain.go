@@ -105,7 +105,7 @@ func Rungs(ctx context.Context, compiler nvrtc.Compiler, task Task) (Document, e
 			case errors.As(err, &tile):
 				row.Reason = tile.Reason
 			case errors.Is(err, gemm.ErrUnavailable), errors.Is(err, occupancy.ErrKernel):
-				row.Reason = gemm.Why(err)
+				row.Reason = err.Error()
 			case err != nil:
 				return d, err
 			default:

@@ -51,8 +51,8 @@ type Rung struct {
 	Stacked    bool // the tiles of a cluster are one below the other
 	ByEngine   bool // the copy engine stores C, by a map of it
 	Operands   Operands
-	Fetch      gemm.Fetch // how threads get elements of A and B, if it does not follow from the other members
-	Fallback   string     // the rung that computes products whose operands turn out not to suit this one
+	Fetch      string // how threads get elements of A and B (record.Fetch), if it does not follow from other members
+	Fallback   string // the rung that computes products whose operands turn out not to suit this one
 	// Fit adapts the setting to the shape of a product, if the tile is the most rows and k indices that a block can
 	// have. nil: the tile is used as it is.
 	Fit func(t Tile, s gemm.Shape) Tile

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"gemm"
+	"gemm/roundoff"
 )
 
 // OnePerElement is the threads of a block with one for each element of its tile.
@@ -91,5 +92,5 @@ func Componentwise(worst func(k, u float64) float64) gemm.Bound {
 // cores, PeerJ Computer Science 7:e330, 2021): an addition has an error of at most 2u.
 var TF32 = Arithmetic{"tf32", "tf32", Componentwise(func(k, u float64) float64 {
 	const rounded = (1 + 0x1p-11) * (1 + 0x1p-11)
-	return rounded*(1+gemm.Gamma(k, 2*math.Max(u, gemm.TypeOf[float32]().UnitRoundoff))) - 1
+	return rounded*(1+roundoff.Gamma(k, 2*math.Max(u, gemm.TypeOf[float32]().UnitRoundoff))) - 1
 })}

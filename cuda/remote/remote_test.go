@@ -83,7 +83,7 @@ func TestNoWorker(t *testing.T) {
 		{"signal killed", "", "", ""},
 	} {
 		err := NoWorker(ipc.ExitError{Name: "gemm-cuda", Status: test.status, Reason: test.said}, test.stdout)
-		if (err == nil) != (test.want == "") || err != nil && gemm.Why(err) != test.want ||
+		if (err == nil) != (test.want == "") || err != nil && err.Error() != test.want ||
 			err != nil && !errors.Is(err, gemm.ErrUnavailable) {
 			t.Errorf("%s, %q, %q: %v, want %q", test.status, test.said, test.stdout, err, test.want)
 		}

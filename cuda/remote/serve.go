@@ -127,7 +127,7 @@ func (s *server) read(ctx context.Context, in io.Reader, tasks chan<- task) erro
 func (s *server) answer(id int64, stages []timeline.Stage, err error) {
 	r := reply{ID: id, Stages: stages}
 	if err != nil {
-		r.Error, r.Unavailable = gemm.Why(err), errors.Is(err, gemm.ErrUnavailable)
+		r.Error, r.Unavailable = err.Error(), errors.Is(err, gemm.ErrUnavailable)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -60,6 +60,9 @@ type halfJob[T half.Float] struct {
 // HostHalf returns the engine of this host in half precision.
 func HostHalf[T half.Float](loop Loop) *Half[T] { return &Half[T]{engine: Host[float32](loop)} }
 
+// Workers returns the number of workers.
+func (e *Half[T]) Workers() int { return e.engine.loop.Workers() }
+
 // Kernel returns the engine's micro-kernel.
 func (e *Half[T]) Kernel() kernel.Kernel[float32] { return e.engine.kernel }
 
@@ -78,7 +81,7 @@ func (e *Half[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b HalfView[
 	}
 	t := e.idle.Take()
 	if t == nil {
-		t = &halfTask[T]{Half: e, workers: make([]halfWorkspace, e.engine.loop.Workers())}
+		t = &halfTask[T]{Half: e, workers: make([]halfWorkspace, e.Workers())}
 		t.update = func(worker, lo, hi int) {
 			for ; lo < hi && t.job.ctx.Err() == nil; lo++ {
 				t.block(&t.workers[worker], lo%t.job.down*t.job.rows, lo/t.job.down*t.job.cols)

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"gemm"
-
 	"go.yaml.in/yaml/v3"
 )
 
@@ -55,13 +53,13 @@ var forms = sync.OnceValue(func() []form {
 
 // New returns the note of a code. Its arguments are given in the order of the text. It panics if there is no such
 // code, or if it has another number of arguments.
-func New(code string, args ...any) gemm.Note {
+func New(code string, args ...any) Note {
 	i := slices.IndexFunc(forms(), func(f form) bool { return f.code == code })
 	if i < 0 || len(forms()[i].args) != len(args) {
 		panic(fmt.Sprintf("note: %s with %d arguments is not in notes.yaml", code, len(args)))
 	}
 	f := forms()[i]
-	n := gemm.Note{Code: code, Text: f.text}
+	n := Note{Code: code, Text: f.text}
 	for i, name := range f.args {
 		if n.Args == nil {
 			n.Args = map[string]any{}
@@ -74,7 +72,7 @@ func New(code string, args ...any) gemm.Note {
 
 // Read returns the note of a text. It has a code if the whole text is the text of a code. Read is for errors, for
 // what other processes say, and for records of the first schema.
-func Read(text string) gemm.Note {
+func Read(text string) Note {
 	for _, f := range forms() {
 		if found := f.whole.FindStringSubmatch(text); found != nil {
 			args := make([]any, len(f.args))
@@ -86,5 +84,35 @@ func Read(text string) gemm.Note {
 			return n
 		}
 	}
-	return gemm.Note{Text: text}
+	return Note{Text: text}
 }
+
+// Note is a warning or a reason in a record. Code identifies it, for programs and for
+// reports in other languages. Args are its arguments by name. Text is the English text; a note without a code has only
+// this.
+type Note struct {
+	Code string         `json:"code,omitempty"`
+	Args map[string]any `json:"args,omitempty"`
+	Text string         `json:"text"`
+}
+
+// String returns the text.
+func (n Note) String() string { return n.Text }
+
+// Unsuited is the error of a product that a variant is not made for. Its row is skipped.
+type Unsuited struct{ Reason string }
+
+// Error implements error.
+func (u Unsuited) Error() string { return u.Reason }
+
+// Wrong is the error of a product with a wrong result.
+type Wrong struct{ Reason string }
+
+// Error implements error.
+func (w Wrong) Error() string { return w.Reason }
+
+// Suspect is the error of a product whose time cannot be true.
+type Suspect struct{ Reason string }
+
+// Error implements error.
+func (s Suspect) Error() string { return s.Reason }

@@ -18,8 +18,6 @@ import (
 	"testing"
 
 	"gemm/internal/ipc"
-
-	"gemm"
 )
 
 func TestNotes(t *testing.T) {
@@ -33,7 +31,7 @@ func TestNotes(t *testing.T) {
 	if err != nil || string(data) != want {
 		t.Errorf("as JSON %s, %v", data, err)
 	}
-	for text, want := range map[string]gemm.Note{
+	for text, want := range map[string]Note{
 		"wide spread: repeat on a quiet machine": {Code: Spread},
 		"2 of 4 ranks have nothing to compute":   {Code: "idle", Args: map[string]any{"Idle": "2", "Ranks": "4"}},
 		"it changes A: element (1, 2) was 3 and is 4": {Code: "kernel-changes",

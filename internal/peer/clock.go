@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"gemm"
+	"gemm/internal/note"
 )
 
 // clocks are the time by the clock of this process, and the processor time of another one; 0: unknown.
@@ -70,7 +70,7 @@ func (p *clockCheck) err() error {
 	if p.asked < leastAsked || p.least <= 0 {
 		return nil
 	}
-	return gemm.Suspect{Reason: fmt.Sprintf(
+	return note.Suspect{Reason: fmt.Sprintf(
 		"its calls take %.3g times as long as its process reports: it changes the clock, or works outside of the time",
 		p.excess)}
 }

@@ -54,7 +54,7 @@ type Operation struct {
 // Multiplication is C = A·B.
 var Multiplication = Operation{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
 
-// Product is a product that is staged in a process. It implements gemm.Run and gemm.Repeater.
+// Product is a product that is staged in a process. It implements gemm.Run and record.Repeater.
 type Product[T gemm.Number] struct {
 	Release func() // called by the first Close, if not nil: the process is free for another product
 

@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/note"
+	"gemm/roundoff"
 )
 
 // verifier has products computed in the process of a library, and trusts nothing that the library does. Each call has
@@ -64,8 +66,8 @@ func Tolerance[T gemm.Float](alpha, beta float64, k int, c, a, b []gemm.Matrix[T
 		scale += math.Abs(beta) * limitOf(c)
 	}
 	n := float64(c[0].Cols)
-	return scale * (8*math.Sqrt(n)*gemm.Gamma(float64(k)+3, gemm.TypeOf[T]().UnitRoundoff) +
-		n*gemm.Gamma(n+float64(k)+6, 0x1p-53))
+	return scale * (8*math.Sqrt(n)*roundoff.Gamma(float64(k)+3, gemm.TypeOf[T]().UnitRoundoff) +
+		n*roundoff.Gamma(n+float64(k)+6, 0x1p-53))
 }
 
 // limitOf returns a power of two that no element exceeds, also with other mantissas.
@@ -204,9 +206,9 @@ func (j *verifier[T]) check(result []T, call uint64, signs []float64) error {
 				continue
 			}
 			if err := j.corrupted(result, call); err != nil {
-				return gemm.Wrong{Reason: err.Error()}
+				return note.Wrong{Reason: err.Error()}
 			}
-			return gemm.Wrong{Reason: fmt.Sprintf(
+			return note.Wrong{Reason: fmt.Sprintf(
 				"row %d of C is wrong in a call that was timed: its sum with random signs is %.9g, not %.9g", i,
 				got[i], sum)}
 		}

@@ -84,12 +84,12 @@ func (l Library) Accepts(s gemm.Shape) error {
 }
 
 // Warnings returns what a call from Python costs, if that is a part of the time of the last product that was staged.
-func (x *Multiplier[T]) Warnings() []gemm.Note {
+func (x *Multiplier[T]) Warnings() []note.Note {
 	described := x.described.Load()
 	if described == nil || !x.small.Load() {
 		return nil
 	}
-	return []gemm.Note{note.New("python", fmt.Sprintf("%.2g", 1e6*described.Call))}
+	return []note.Note{note.New("python", fmt.Sprintf("%.2g", 1e6*described.Call))}
 }
 
 // Multiply implements gemm.Multiplier.

@@ -146,7 +146,7 @@ func (c core) cost(cycles map[int]float64, level int) float64 {
 
 // Cost is the predicted time of a multiply-add, in cycles.
 type Cost struct {
-	Loop    gemm.Loop
+	Loop    record.Loop
 	Terms   map[Reason]float64 // the terms, as if each were alone, of all workers together
 	Cycles  float64
 	Workers float64 // that compute at the same time, on average
@@ -196,14 +196,14 @@ func (v *View) Cost(r record.Record) (Cost, bool) {
 			terms[reason] /= c.lanes
 		}
 	}
-	if loop.Atomic == gemm.AtomicTerms {
+	if loop.Atomic == record.AtomicTerms {
 		terms[Atomics] = atomicCycles
 	}
 	for reason, cycles := range terms {
 		terms[reason] = cycles / out.Workers
 		out.Cycles = max(out.Cycles, terms[reason])
 	}
-	if loop.Atomic == gemm.AtomicCopies {
+	if loop.Atomic == record.AtomicCopies {
 		terms[Merges] = atomicCycles / k
 		out.Cycles += terms[Merges]
 	}
@@ -224,10 +224,10 @@ func (c core) fetch(out *Cost, terms map[Reason]float64, r record.Record) {
 	switch {
 	case out.Loop.Vector: // the blocks are packed, and each line is used for several rows of C
 		return
-	case out.Loop.Walk == gemm.Rows:
+	case out.Loop.Walk == record.Rows:
 		terms[Stream] = c.cost(streamed, inB) / perLine
 		return
-	case out.Loop.Walk == gemm.Blocks:
+	case out.Loop.Walk == record.Blocks:
 		terms[Stream] = c.cost(streamed, min(max(inB, 1), 2)) / perLine
 		return
 	}
@@ -257,7 +257,7 @@ func (c core) fetch(out *Cost, terms map[Reason]float64, r record.Record) {
 func busy(r record.Record) float64 {
 	workers := float64(max(1, r.Threads))
 	tile := Value[int](r.Resolved, "tile")
-	if Of(r).Loop.Level != gemm.TilesLevel || tile < 1 || r.M*r.N == 0 {
+	if Of(r).Loop.Level != record.TilesLevel || tile < 1 || r.M*r.N == 0 {
 		return workers
 	}
 	// A worker gets consecutive tiles.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gemm"
 	"gemm/compare/record"
 )
 
@@ -47,7 +46,7 @@ func (v *View) OpenMPPairs(typ string) []OpenMPPair {
 	rows := slices.MaxFunc(sizes, func(x, y []record.Record) int {
 		return cmp.Or(cmp.Compare(len(x), len(y)), OnOneThread(x[0]).Compare(OnOneThread(y[0])))
 	})
-	kernel := v.WithPart(gemm.ReportKernel)
+	kernel := v.WithPart(record.ReportKernel)
 	counterpart := v.Counterpart(kernel)
 	var out []OpenMPPair
 	for _, r := range Pick(rows, func(r record.Record) bool { return r.Variant == kernel }) {

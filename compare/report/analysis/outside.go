@@ -331,7 +331,7 @@ func (c CLoops) Compiler() string {
 }
 
 // Absent returns why a program in C was not timed.
-func (c CLoops) Absent() gemm.Note {
+func (c CLoops) Absent() record.Note {
 	r, _ := Find(c.All, func(r record.Record) bool { return Program(r) && r.Reason.Text != "" })
 	return r.Reason
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gemm"
 	"gemm/compare/record"
 )
 
@@ -143,7 +142,7 @@ type Distribution struct {
 
 // Ways are the ways of figure 15 of the 2024 report: rows by messages, rows by collective calls, and blocks.
 func (v *View) Ways() []string {
-	return []string{v.WithPart(gemm.ReportMessages), v.WithPart(gemm.ReportRows), v.WithPart(gemm.ReportBlocks)}
+	return []string{v.WithPart(record.ReportMessages), v.WithPart(record.ReportRows), v.WithPart(record.ReportBlocks)}
 }
 
 // Distributions returns what that figure shows: products of square matrices with the plain loops on each rank,

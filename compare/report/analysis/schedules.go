@@ -56,11 +56,11 @@ func (v *View) Chunked(typ string) []record.Record {
 func Starves(r record.Record) bool {
 	length := r.M // of rows
 	switch Of(r).Loop.Level {
-	case gemm.InnerLevel:
+	case record.InnerLevel:
 		length = r.N
-	case gemm.CollapsedLevel:
+	case record.CollapsedLevel:
 		length = r.M * r.K
-	case gemm.TilesLevel:
+	case record.TilesLevel:
 		if tile := Value[int](r.Resolved, "tile"); tile > 0 {
 			length = ((r.M + tile - 1) / tile) * ((r.N + tile - 1) / tile)
 		}
@@ -87,7 +87,7 @@ var (
 // Collapsed returns those times for square matrices of a type, of the smallest chunk. It reports false
 // unless there are several schedules and numbers of threads.
 func (v *View) Collapsed(typ string) (Collapsed, bool) {
-	of := v.WithPart(gemm.ReportKernel)
+	of := v.WithPart(record.ReportKernel)
 	counterpart := v.Counterpart(of)
 	chunk := func(r record.Record) int { return ChunkOf(r.Params) }
 	rows := Timed(v.Pick(func(r record.Record) bool {

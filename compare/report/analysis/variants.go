@@ -34,7 +34,7 @@ func (v *View) pick(keep func(record.Variant) bool) record.Variant {
 
 // First returns the first rung of a family: for serial the textbook loops, which speed-ups are over.
 func (v *View) First(family string) string {
-	return v.pick(func(of record.Variant) bool { return of.Family() == family && of.Role == gemm.Rung }).Name
+	return v.pick(func(of record.Variant) bool { return of.Family() == family && of.Role == record.Rung }).Name
 }
 
 // Production returns the first variant of a family that users choose for their products.
@@ -43,7 +43,7 @@ func (v *View) Production(family string) string {
 }
 
 // WithPart returns the variant that published texts have as p.
-func (v *View) WithPart(p gemm.Part) string {
+func (v *View) WithPart(p record.Part) string {
 	return v.pick(func(of record.Variant) bool { return of.Plays(p) }).Name
 }
 
@@ -62,7 +62,7 @@ func (v *View) byPlace(x, y string) int { return v.place(x) - v.place(y) }
 
 // Textbook reports whether a row is of the textbook loops on one thread, in Go.
 func Textbook(r record.Record) bool {
-	return Of(r).Class == gemm.Textbook && Of(r).Role == gemm.Rung && Of(r).Location == gemm.InProcess
+	return Of(r).Class == gemm.Textbook && Of(r).Role == record.Rung && Of(r).Location == gemm.InProcess
 }
 
 // parent returns the parent of a variant in an element type, "" if it has none.
@@ -185,7 +185,7 @@ func (r AdviceResult) Supported() bool { return r.Outcome == Faster }
 func (v *View) Judged() (out []AdviceResult) {
 	types := Types(v.Records)
 	for _, of := range v.Variants {
-		for _, a := range Pick(of.Advice, func(a gemm.Advice) bool { return a.Item != "" }) {
+		for _, a := range Pick(of.Advice, func(a record.Advice) bool { return a.Item != "" }) {
 			j := AdviceResult{Item: a.Item, Before: a.Over, After: of.Name}
 			i := slices.IndexFunc(types, func(typ string) bool { return v.compareAdvice(&j, typ) })
 			if i >= 0 && (j.Outcome == Faster || j.Outcome == Slower) {

@@ -74,7 +74,7 @@ func TestAdvicePage(t *testing.T) {
 		t.Errorf("items and links differ:\n%q\n%q", found["advice.md"], found["advice.zh.md"])
 	}
 	for _, of := range catalog.Variants() {
-		for _, a := range of.Advice {
+		for _, a := range record.Of(of).Advice {
 			if !slices.Contains(found["advice.md"], a.Item) {
 				t.Errorf("docs/advice.md has no item %s", a.Item)
 			}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gemm"
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/number"
@@ -97,7 +96,7 @@ func rowOf(r record.Record) Row {
 // Remark is a note that rows refer to by its number.
 type Remark struct {
 	Number int
-	Note   gemm.Note
+	Note   note.Note
 }
 
 // AllRows is the table of all rows.
@@ -135,8 +134,8 @@ func (d *Data) AllRows() AllRows {
 }
 
 // remarks returns why a row is as it is, and what warns of it.
-func remarks(r record.Record) []gemm.Note {
-	var out []gemm.Note
+func remarks(r record.Record) []note.Note {
+	var out []note.Note
 	if r.Reason.Text != "" {
 		out = append(out, r.Reason)
 	}
@@ -144,7 +143,7 @@ func remarks(r record.Record) []gemm.Note {
 		out = append(out, note.New("clock", r.GPU.Throttled))
 	}
 	if ran := analysis.Ran(r); !analysis.RanItself(r) && r.Speed() && r.Experiment != record.CutoffSweep {
-		out = append(out, gemm.Note{Code: "ran", Text: ran, Args: map[string]any{"Variant": ran}})
+		out = append(out, note.Note{Code: "ran", Text: ran, Args: map[string]any{"Variant": ran}})
 	}
 	return append(out, r.Cautions()...)
 }

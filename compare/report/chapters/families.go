@@ -30,7 +30,7 @@ func (d *Data) algorithms(family string, shown bool) (out []Algorithm) {
 	}
 	begun := map[string]bool{}
 	for _, v := range d.Variants {
-		if v.Role == gemm.Rung && !begun[v.Family()] {
+		if v.Role == record.Rung && !begun[v.Family()] {
 			begun[v.Family()], taught[v.Name] = true, true
 		}
 		for _, a := range v.Advice {
@@ -38,7 +38,7 @@ func (d *Data) algorithms(family string, shown bool) (out []Algorithm) {
 		}
 	}
 	for _, v := range d.Variants {
-		own := (family == "" || family == v.Family()) && (v.Role == gemm.Rung || v.Role == gemm.Production)
+		own := (family == "" || family == v.Family()) && (v.Role == record.Rung || v.Role == gemm.Production)
 		if !own || v.Pseudocode == "" || !timed[v.Name] || shown != taught[v.Name] {
 			continue
 		}
@@ -73,7 +73,7 @@ func (d *Data) Ran(family string) bool {
 }
 
 // WhyAbsent returns the first reason why a row of a family has no speed.
-func (d *Data) WhyAbsent(family string) gemm.Note {
+func (d *Data) WhyAbsent(family string) record.Note {
 	r, _ := analysis.Find(d.Rows, func(r record.Record) bool {
 		return analysis.Family(r.Variant) == family && r.Reason.Text != ""
 	})

@@ -118,7 +118,7 @@ func ran(cutoff int) change {
 
 // wide makes the samples of a row vary too much.
 func wide(r *record.Record) {
-	r.Warnings = []gemm.Note{note.Read("wide spread: repeat on a quiet machine")}
+	r.Warnings = []note.Note{note.Read("wide spread: repeat on a quiet machine")}
 }
 
 // joined returns the records of documents as one, on the hosts h1, h2 and so on.

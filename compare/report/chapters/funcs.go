@@ -207,7 +207,7 @@ func (s *formatter) word(group string, value any) page.Text {
 var duration = regexp.MustCompile(`^([0-9.]+)(ns|µs|ms|s)$`)
 
 // note returns a warning or a reason in the language: the words of its code if there are any, and otherwise its text.
-func (s *formatter) note(n gemm.Note) string {
+func (s *formatter) note(n record.Note) string {
 	text := strings.TrimSuffix(n.Text, ".")
 	said, ok := s.words["note"][n.Code][s.lang]
 	for name, value := range n.Args {

@@ -191,7 +191,7 @@ func documented(t *testing.T) map[string]map[string]string {
 		out[name.Name][of] = strings.TrimSuffix(text, ".")
 	}
 	for _, dir := range []string{".", "../analysis", "../analysis/*", root, root + "/compare/record",
-		root + "/cuda/ladder"} {
+		root + "/internal/note", root + "/cuda/ladder"} {
 		files, err := filepath.Glob(dir + "/*.go")
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gemm"
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/analysis/coursework"
@@ -133,7 +132,7 @@ func (d drawn) times(typ string) chart.Chart {
 	if !ok {
 		return nil
 	}
-	kernel := d.WithPart(gemm.ReportKernel)
+	kernel := d.WithPart(record.ReportKernel)
 	out := chart.Columns{Title: kernel + ", " + typ, XLabel: "threads, by schedule", YLabel: "time, ms",
 		Colors: chart.Palette}
 	if c.Chunk > 0 {

@@ -186,7 +186,7 @@ func (d drawn) loopColors() (variants []string, colors map[string]int) {
 	colors = map[string]int{}
 	next := 0
 	for _, v := range d.Variants {
-		if !v.Plays(gemm.ReportLoops) && (v.Role != gemm.Program || v.Loop.Order == "") {
+		if !v.Plays(record.ReportLoops) && (v.Role != gemm.Program || v.Loop.Order == "") {
 			continue
 		}
 		variants = append(variants, v.Name)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"gemm"
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
@@ -78,7 +77,7 @@ func (d drawn) chunkRows(schedule, typ string) []record.Record {
 			}
 		}
 	}
-	if kernel := d.WithPart(gemm.ReportKernel); rows[kernel] != nil {
+	if kernel := d.WithPart(record.ReportKernel); rows[kernel] != nil {
 		variant = kernel
 	}
 	if variant == "" {
@@ -118,7 +117,7 @@ func chunks(schedule string) func(drawn, string, *chart.Curve) {
 			add(label, looks[r.Threads], r)
 		}
 		variant, size := rows[0].Variant, analysis.OnOneThread(rows[0])
-		if kernel := d.WithPart(gemm.ReportKernel); variant == kernel {
+		if kernel := d.WithPart(record.ReportKernel); variant == kernel {
 			programs := analysis.GroupBy(analysis.Timed(d.Pick(func(r record.Record) bool {
 				return r.Variant == d.Counterpart(kernel) && r.Type == typ && r.Params["schedule"] == schedule &&
 					analysis.OnOneThread(r) == size &&

@@ -99,7 +99,7 @@ func prepare[T gemm.Element](ctx context.Context, t *candidate, s *operandCache[
 	most := gemm.Cube(t.b.Budget.Exact)
 	switch {
 	case p.magnitude == 0 && c.Type != "gf256" && !p.assures:
-		return gemm.Unsuited{Reason: p.limit.Unproven(c.Type, c.K)}
+		return note.Unsuited{Reason: p.limit.Unproven(c.Type, c.K)}
 	case p.magnitude == 0 && c.Type != "gf256":
 		t.warn(note.New("integers"))
 	case p.magnitude > 0 && most.M > 0 && c.Terms() > most.Terms() && p.assures:
@@ -173,7 +173,7 @@ func (t *candidate) integersRight(ctx context.Context) bool {
 		return true
 	}
 	t.addVerdict(v)
-	t.row.Reason = gemm.Note{Text: "of integers, whose product is exact: " + t.row.Reason.Text}
+	t.row.Reason = note.Note{Text: "of integers, whose product is exact: " + t.row.Reason.Text}
 	return false
 }
 
@@ -223,7 +223,7 @@ func (t *candidate) time(ctx context.Context, times int) (time.Duration, error) 
 }
 
 func (r *remote) time(ctx context.Context, times int) (time.Duration, error) {
-	if repeater, ok := r.run.(gemm.Repeater); ok {
+	if repeater, ok := r.run.(record.Repeater); ok {
 		cost, err := repeater.Repeat(ctx, times)
 		r.last.phases = cost.Phases
 		return cost.Time, err
@@ -292,7 +292,7 @@ func (t *candidate) addVerdict(v verify.Verdict) {
 }
 
 // warning adds a warning to the row.
-func (t *candidate) warn(n gemm.Note) { t.row.Warnings = append(t.row.Warnings, n) }
+func (t *candidate) warn(n note.Note) { t.row.Warnings = append(t.row.Warnings, n) }
 
 // within runs f under the rest of the time limit.
 func (t *candidate) within(ctx context.Context, f func(ctx context.Context) error) {

@@ -12,6 +12,7 @@ import (
 	"gemm/compare/verify"
 	"gemm/gemmtest"
 	"gemm/gf256"
+	"gemm/roundoff"
 	"gemm/serial"
 )
 
@@ -33,7 +34,7 @@ func multiplyChain[T gemm.Element](t *testing.T) {
 			of := verify.DrawChain[T](c.n, c.n+3, c.steps, 1)
 			verifier := verify.NewChain(of, 2)
 			limit := verifier.Limit(verify.Limit{Kind: gemm.Componentwise,
-				Bound: gemm.Gamma(float64(c.n), gemm.TypeOf[T]().UnitRoundoff)})
+				Bound: roundoff.Gamma(float64(c.n), gemm.TypeOf[T]().UnitRoundoff)})
 			x := newChain(of)
 			result := func() verify.Verdict {
 				t.Helper()

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 
+	"gemm/compare/record"
 	"gemm/gf256"
 
 	"gemm"
@@ -24,7 +25,7 @@ func prepareIteration[T gemm.Element](t *candidate, m gemm.Multiplier[T], s *ope
 		return repeat(times, func() error { return of.Multiply(ctx, m, c.Each()) })
 	}
 	var place func(ctx context.Context, of *chain[T]) (gemm.Run, error)
-	if remote, ok := m.(gemm.Chainer[T]); ok {
+	if remote, ok := m.(record.Chainer[T]); ok {
 		place = func(ctx context.Context, of *chain[T]) (gemm.Run, error) {
 			return remote.StageChain(ctx, of.N, of.Result, of.A, of.S, of.B)
 		}

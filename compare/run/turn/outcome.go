@@ -99,23 +99,23 @@ func predict(h record.Host, c plan.Case) *record.Predicted {
 }
 
 // failure returns the outcome of a row that err has ended, and its reason.
-func (b *Bench) failure(err error) (record.Status, gemm.Note) {
+func (b *Bench) failure(err error) (record.Status, note.Note) {
 	switch {
 	case errors.Is(err, errRankHung), errors.Is(err, ErrDeviceHung):
 		return record.Timeout, note.Read(fmt.Sprintf("%v %v after its time limit of %v", err, cmp.Or(b.Grace, grace),
 			b.Budget.Timeout))
 	case errors.Is(err, gemm.ErrUnavailable):
-		return record.Unavailable, note.Read(gemm.Why(err))
+		return record.Unavailable, note.Read(err.Error())
 	case errors.Is(err, errTimeout):
 		return record.Timeout, note.Read(fmt.Sprintf("%v of %v: raise it with --timeout", err, b.Budget.Timeout))
-	case errors.As(err, &gemm.Wrong{}):
-		return record.Wrong, note.Read(gemm.Why(err))
-	case errors.As(err, &gemm.Suspect{}):
-		return record.Suspect, note.Read(gemm.Why(err))
-	case errors.As(err, &gemm.Unsuited{}):
-		return record.Skipped, note.Read(gemm.Why(err))
+	case errors.As(err, &note.Wrong{}):
+		return record.Wrong, note.Read(err.Error())
+	case errors.As(err, &note.Suspect{}):
+		return record.Suspect, note.Read(err.Error())
+	case errors.As(err, &note.Unsuited{}):
+		return record.Skipped, note.Read(err.Error())
 	}
-	return record.Failed, note.Read(gemm.Why(err))
+	return record.Failed, note.Read(err.Error())
 }
 
 // summarize puts the samples, their median and its interval into the row.
@@ -135,12 +135,12 @@ func summarize(r *record.Record, taken sample.Sampler) {
 
 // oversubscribed adds what the ranks did to the row. It returns a warning if threads or ranks do not run at the same
 // time, otherwise the zero note.
-func (t *candidate) oversubscribed(r *record.Record) gemm.Note {
+func (t *candidate) oversubscribed(r *record.Record) note.Note {
 	if t.c.Ranks() == 0 {
 		return t.b.Host.Crowded(r.Threads)
 	}
 	if t.remote.last.distribution == nil {
-		return gemm.Note{}
+		return note.Note{}
 	}
 	off := func(seconds float64) float64 { return math.Abs(seconds - float64(r.Median)) }
 	nearest := slices.MinFunc(r.Samples, func(a, b float64) int { return cmp.Compare(off(a), off(b)) })

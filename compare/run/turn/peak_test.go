@@ -11,6 +11,7 @@ import (
 	"gemm/compare/record"
 	"gemm/gemmtest"
 	"gemm/internal/cpu"
+	"gemm/internal/note"
 )
 
 // claimed is a staged product that claims a time, or returns an error. It takes batches, and has something to say of
@@ -31,7 +32,7 @@ func (x *claimed) Repeat(_ context.Context, times int) (gemm.Cost, error) {
 	return gemm.Cost{Time: time.Duration(times) * x.took}, x.err
 }
 
-func (x *claimed) Warnings() []gemm.Note { return []gemm.Note{{Text: "it is asleep"}} }
+func (x *claimed) Warnings() []note.Note { return []note.Note{{Text: "it is asleep"}} }
 
 // TestSuspect measures products that are right and claim to be faster than any processor, or whose error says what they
 // are. They have no speed.
@@ -47,8 +48,8 @@ func TestSuspect(t *testing.T) {
 	}{
 		"impossible": {time.Nanosecond, nil, record.Suspect, "times the measured peak, "}, // 524 288 GFLOP/s
 		"possible":   {time.Second, nil, record.OK, ""},
-		"found out":  {time.Second, gemm.Suspect{Reason: "its clock is slow"}, record.Suspect, "its clock is slow"},
-		"wrong":      {time.Second, gemm.Wrong{Reason: "row 1 is wrong"}, record.Wrong, "row 1 is wrong"},
+		"found out":  {time.Second, note.Suspect{Reason: "its clock is slow"}, record.Suspect, "its clock is slow"},
+		"wrong":      {time.Second, note.Wrong{Reason: "row 1 is wrong"}, record.Wrong, "row 1 is wrong"},
 	} {
 		staged := &claimed{took: test.took, err: test.err, most: new(int)}
 		r := ladder(t, 64, gemmtest.VariantOf("serial/claimed", staged))["serial/claimed"]

@@ -20,7 +20,7 @@ func newMultiplier[T gemm.Element](c plan.Case) (gemm.Multiplier[T], error) {
 	if err != nil || c.Load() == 0 {
 		return m, err
 	}
-	return m.(gemm.Loadable[T]).Loaded(c.Load()), nil
+	return m.(record.Loadable[T]).Loaded(c.Load()), nil
 }
 
 // probeTime is the time to measure the rate of one processor.

@@ -7,6 +7,7 @@ import (
 
 	"gemm"
 	"gemm/compare/plan"
+	"gemm/compare/record"
 	"gemm/compare/verify"
 	"gemm/internal/sample"
 )
@@ -89,7 +90,7 @@ func prepareProduct[T gemm.Element](t *candidate, m gemm.Multiplier[T], s *opera
 	}
 	workers := 1
 	var touch func(c, a, b gemm.Matrix[T])
-	if toucher, ok := m.(gemm.Toucher[T]); ok && c.Plain() {
+	if toucher, ok := m.(record.Toucher[T]); ok && c.Plain() {
 		workers, touch = t.busy, toucher.Touch
 	}
 	timed, p := s.draw(t.b, c, workers, touch), verificationOf[T](c)

@@ -61,7 +61,7 @@ func (u *uneven) Distribution() record.Distribution {
 		Ranks: []record.Rank{{Rank: 0, Host: "a", CPUs: "0-1", Sent: 7,
 			Phases: map[string]float64{"compute": u.took().Seconds()}},
 			{Rank: 1, Host: "a", CPUs: "0-1", Recv: 7}},
-		Used: 1, Counted: 7, Predicted: 8, Bound: 6.5, Warnings: []gemm.Note{note.Read("1 of 2 ranks is idle")},
+		Used: 1, Counted: 7, Predicted: 8, Bound: 6.5, Warnings: []note.Note{note.Read("1 of 2 ranks is idle")},
 		Model: record.Model{Seconds: 1, Latency: 0.25, Transfer: 0.5, Compute: 0.75},
 	}
 }

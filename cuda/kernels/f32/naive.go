@@ -7,7 +7,7 @@ import (
 
 // Naive is the first rung. Its warps go down the columns of C.
 var Naive = ladder.Rung{
-	Name: "naive", Type: "f32", Least: 70, Class: gemm.Textbook, Fetch: gemm.Uncoalesced,
+	Name: "naive", Type: "f32", Least: 70, Class: gemm.Textbook, Fetch: "uncoalesced",
 	Doc:     "each thread computes one element of C",
 	Tiles:   []ladder.Tile{{BM: 32, BN: 32}},
 	Threads: ladder.OnePerElement, Reads: ladder.Unshared,

@@ -2,8 +2,8 @@
 package half
 
 import (
-	"gemm"
 	"gemm/cuda/ladder"
+	"gemm/roundoff"
 )
 
 // matrices reads matrices of 8×8, of A along k and of B across it: a lane gives one row of each four. atA and atB
@@ -27,7 +27,8 @@ func matrices(t ladder.Tile, atA, atB func(x, y int) int) []ladder.Request {
 
 // truncated is the arithmetic of sums by tensor cores, whose additions in single precision have an error of at most 2u,
 // as in TF32.
-var truncated = ladder.Arithmetic{Bound: ladder.Componentwise(func(k, u float64) float64 { return gemm.Gamma(k, 2*u) })}
+var truncated = ladder.Arithmetic{Bound: ladder.Componentwise(
+	func(k, u float64) float64 { return roundoff.Gamma(k, 2*u) })}
 
 // boxes reads matrices from swizzled boxes of 64×64, of A along k and of B across it.
 func boxes(t ladder.Tile, _ ladder.Widths) []ladder.Request {

@@ -1,13 +1,12 @@
 package half
 
 import (
-	"gemm"
 	"gemm/cuda/ladder"
 )
 
 // MMATMA leaves copies to the copy engine.
 var MMATMA = ladder.Rung{
-	Name: "mma-tma", Type: "half", Least: 90, Copies: true, AsStored: true, Fetch: gemm.Engine,
+	Name: "mma-tma", Type: "half", Least: 90, Copies: true, AsStored: true, Fetch: "engine",
 	Doc:        "slices are copied by the copy engine (TMA), which one thread starts",
 	Arithmetic: truncated, Operands: ladder.Boxed,
 	Tiles:   []ladder.Tile{{BM: 128, BN: 128, BK: 64, WM: 64, WN: 64, Stages: 3}},

@@ -7,6 +7,7 @@ import (
 
 	"gemm"
 	"gemm/cuda/ladder"
+	"gemm/roundoff"
 )
 
 // split is the arithmetic of products whose operands are split into h + l/2¹¹, two numbers of f16, which have 11
@@ -31,6 +32,6 @@ var split = ladder.Arithmetic{Pipe: "f16", Compute: "f16x3", Bound: ladder.Compo
 		low   = 2 * 0x1p-10 // twice the terms with a low part, relative to the others
 	)
 	u = math.Max(u, gemm.TypeOf[float32]().UnitRoundoff)
-	high := gemm.Gamma(math.Min(k, chunk), 2*u) + gemm.Gamma(math.Ceil(k/chunk)+3, u)
-	return (1+parts)*(1+high+low*gemm.Gamma(2*k, 2*u)) - 1
+	high := roundoff.Gamma(math.Min(k, chunk), 2*u) + roundoff.Gamma(math.Ceil(k/chunk)+3, u)
+	return (1+parts)*(1+high+low*roundoff.Gamma(2*k, 2*u)) - 1
 })}

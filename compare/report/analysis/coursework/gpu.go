@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gemm"
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 )
@@ -97,10 +96,10 @@ func Access(r record.Record) string {
 		return "library"
 	}
 	switch fetch := analysis.Of(r).Fetch[r.Type]; fetch {
-	case gemm.Uncoalesced, gemm.Coalesced, gemm.Wide, gemm.Engine:
+	case record.Uncoalesced, record.Coalesced, record.Wide, record.Engine:
 		return string(fetch)
-	case gemm.Producer:
-		return string(gemm.Engine)
+	case record.Producer:
+		return string(record.Engine)
 	}
 	return "shared"
 }
@@ -117,7 +116,7 @@ func Elements(r record.Record) int {
 		return 0
 	}
 	threads := r.GPU.Threads
-	if analysis.Of(r).Fetch[r.Type] == gemm.Producer && threads > producers {
+	if analysis.Of(r).Fetch[r.Type] == record.Producer && threads > producers {
 		threads -= producers
 	}
 	return bm * bn / threads

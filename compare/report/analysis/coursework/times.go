@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"gemm"
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
 )
@@ -90,15 +89,15 @@ func ByRanks(v *analysis.View, typ string) (Times, bool) {
 // ByThreads returns the times of strong scaling on threads by schedule: of the kernel of the report of 2024, or else of
 // the loop whose outermost index is divided.
 func ByThreads(v *analysis.View, typ string) (Times, bool) {
-	if t, ok := scheduled(v, typ, v.WithPart(gemm.ReportKernel)); ok {
+	if t, ok := scheduled(v, typ, v.WithPart(record.ReportKernel)); ok {
 		return t, true
 	}
-	return scheduled(v, typ, v.WithPart(gemm.ReportOuter))
+	return scheduled(v, typ, v.WithPart(record.ReportOuter))
 }
 
 // ByOpenMP is ByThreads for the program of the report of 2024 with OpenMP.
 func ByOpenMP(v *analysis.View, typ string) (Times, bool) {
-	return scheduled(v, typ, v.Counterpart(v.WithPart(gemm.ReportKernel)))
+	return scheduled(v, typ, v.Counterpart(v.WithPart(record.ReportKernel)))
 }
 
 func scheduled(v *analysis.View, typ, variant string) (Times, bool) {

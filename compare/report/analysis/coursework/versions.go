@@ -55,7 +55,7 @@ func versions(v *analysis.View) (onOne, onAll []record.Variant) {
 	var programs, libraries []record.Variant
 	for _, of := range v.Variants {
 		switch threaded := of.Family() == analysis.Parallel; {
-		case !of.Plays(gemm.Course) || of.Location != gemm.InProcess:
+		case !of.Plays(record.Course) || of.Location != gemm.InProcess:
 		case of.Role == gemm.Library:
 			libraries = append(libraries, of)
 		case of.Role == gemm.Program && of.Parent != "":
@@ -66,7 +66,7 @@ func versions(v *analysis.View) (onOne, onAll []record.Variant) {
 			onOne = append(onOne, of)
 		}
 	}
-	order := []gemm.Walk{"", gemm.Columns, gemm.Rows, gemm.Blocks}
+	order := []record.Walk{"", record.Columns, record.Rows, record.Blocks}
 	slices.SortStableFunc(onOne, func(x, y record.Variant) int {
 		return cmp.Compare(slices.Index(order, x.Loop.Walk), slices.Index(order, y.Loop.Walk))
 	})
@@ -100,14 +100,15 @@ func VersionsOf(v *analysis.View, typ string) (Versions, bool) {
 		})
 	}
 	t.addFastest(v, at, func(r record.Record) bool {
-		return analysis.Of(r).Location == gemm.OnRanks && analysis.Of(r).Plays(gemm.Course) && analysis.OverRanks.Count(r) > 1
+		of := analysis.Of(r)
+		return of.Location == gemm.OnRanks && of.Plays(record.Course) && analysis.OverRanks.Count(r) > 1
 	})
 	t.addFastest(v, at, func(r record.Record) bool {
 		return analysis.ByGPU(r) && analysis.Ours(r) && analysis.Exact(r) && r.Experiment == record.MainLadder
 	})
 	for _, r := range rows {
 		of := analysis.Of(r)
-		planned := r.N == t.N && (of.Plays(gemm.Course) || analysis.ByGPU(r)) || of.Class == gemm.Interpreted
+		planned := r.N == t.N && (of.Plays(record.Course) || analysis.ByGPU(r)) || of.Class == gemm.Interpreted
 		if planned && !r.Speed() {
 			t.Untimed = append(t.Untimed, r)
 		}
