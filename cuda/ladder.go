@@ -49,7 +49,6 @@ var rungs = func() []Rung {
 	return out
 }()
 
-// source returns the text of the kernel.
 func (r Rung) source() string {
 	_, text, err := kernels.Source(r.Type, r.Name)
 	if err != nil {

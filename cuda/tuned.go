@@ -133,12 +133,8 @@ func (r Rung) wide(a, b, c Operand) bool {
 
 // open reports whether the parameters leave all that is tuned to be chosen.
 func open(p gemm.Params) bool {
-	for _, name := range []string{"tile", "stages", "split", "block", "bk", "maxregs"} {
-		if v, ok := p[name]; ok && v != 0 && v != Auto {
-			return false
-		}
-	}
-	return true
+	chosen := func(name string) bool { v, ok := p[name]; return ok && v != 0 && v != Auto }
+	return !slices.ContainsFunc([]string{"tile", "stages", "split", "block", "bk", "maxregs"}, chosen)
 }
 
 // tuned returns the plan of a product from the settings of gemm tune for its class on this GPU, if the parameters leave

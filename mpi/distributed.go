@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"cmp"
 	"gemm"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
@@ -36,9 +37,7 @@ type inflight[T gemm.Element] struct {
 // add adds a message.
 func (f *inflight[T]) add(r *comm.Request, err error) {
 	f.requests = append(f.requests, r)
-	if f.err == nil {
-		f.err = err
-	}
+	f.err = cmp.Or(f.err, err)
 }
 
 func newDistributed[T gemm.Element](t *task[T], grid plan.Layout, panels []plan.Panel, buffers int) *distributed[T] {
@@ -202,7 +201,6 @@ func (x *distributed[T]) predict(schedule plan.Schedule) prediction {
 	return x.task.overGrid(x.grid.Grid, x.grid.ByRank(schedule), plan.BoundDistributed(x.task.shape, x.grid.Ranks()))
 }
 
-// hosts returns the hosts of the places of the grid.
 func (x *distributed[T]) hosts() []int { return x.grid.Hosts(x.task.job.hosts) }
 
 // panelsAtOnce returns the most panels that are multiplied at once: with a longer k, a local variant that can compute

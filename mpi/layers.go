@@ -43,7 +43,6 @@ func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
 	return x, nil
 }
 
-// panels returns the panels of a layer.
 func (x *layers[T]) panels(l int) []plan.Panel {
 	return x.task.panelsOf(x.grid.Grid, plan.Split(x.task.shape.K, x.grid.C, l))
 }

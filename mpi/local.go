@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -127,7 +128,6 @@ func (l *local[T]) sum(c gemm.Matrix[T], f func(gemm.Matrix[T]) error) error {
 	return nil
 }
 
-// plus adds x to c.
 func plus[T gemm.Float](c, x gemm.Matrix[T]) {
 	k := kernel.Best[T]()
 	k.Add(c.Rows, c.Cols, c.Data, c.Stride, c.Data, c.Stride, 1, x.Data, x.Stride)
@@ -303,13 +303,10 @@ func test(requests []*comm.Request) (bool, error) {
 	return all, nil
 }
 
-// waitAll waits for all of the messages and returns the first error.
 func waitAll(requests []*comm.Request) error {
 	var first error
 	for _, r := range requests {
-		if err := r.Wait(); err != nil && first == nil {
-			first = err
-		}
+		first = cmp.Or(first, r.Wait())
 	}
 	return first
 }

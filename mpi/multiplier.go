@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"gemm/compare/record"
 	"gemm/internal/block"
 	"gemm/internal/note"
+	"gemm/internal/peer"
 	"gemm/internal/timeline"
 	"gemm/mpi/plan"
 )
@@ -54,7 +56,6 @@ func (m *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) er
 	return errors.Join(err, l.closeAll())
 }
 
-// Stage implements gemm.Stager.
 func (m *multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
 	j, err := m.begin(ctx, c, a, b)
 	if err != nil {
@@ -70,10 +71,7 @@ func (m *multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 
 // begin checks the operands and begins to lead the ranks of the job, which it returns.
 func (m *multiplier[T]) begin(ctx context.Context, c, a, b gemm.Matrix[T]) (*Job, error) {
-	if err := gemm.CheckShapes(c, a, b); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(gemm.CheckShapes(c, a, b), ctx.Err()); err != nil {
 		return nil, err
 	}
 	j, err := Start(nil) // a process that was not started as a rank is a job of one rank
@@ -152,10 +150,8 @@ func (l *leader[T]) Do(ctx context.Context) (cost gemm.Cost, err error) {
 	return cost, err
 }
 
-// Collect implements gemm.Run.
 func (l *leader[T]) Collect(context.Context) error { return l.exclusive(l.collectAll) }
 
-// Close implements gemm.Run.
 func (l *leader[T]) Close() error { return l.exclusive(l.closeAll) }
 
 // multiplyAll has all ranks compute the product once.
@@ -303,7 +299,6 @@ func (l *leader[T]) command(c command, execute func() error) error {
 // gemmer is a multiplier for the whole BLAS operation. The ranks compute op(A)·op(B); rank 0 applies α and β·C.
 type gemmer[T gemm.Float] struct{ *multiplier[T] }
 
-// Gemm implements gemm.Gemmer.
 func (g gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
 	c gemm.Matrix[T]) error {
 	m, n, k, err := gemm.CheckGemm(tA, tB, a, b, c)
@@ -317,7 +312,7 @@ func (g gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		scale(c, beta)
+		peer.Scale(c, beta)
 		return nil
 	}
 	product := gemm.NewMatrix[T](m, n)
@@ -328,7 +323,7 @@ func (g gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 	if err := g.Multiply(ctx, product, a, b); err != nil {
 		return err
 	}
-	scale(c, beta)
+	peer.Scale(c, beta)
 	for i := range m {
 		row := c.Row(i)
 		for j, x := range product.Row(i) {
@@ -345,20 +340,6 @@ func rescaled[T gemm.Float](ctx context.Context, n int, alpha T,
 	alpha, left, right, err := block.Rescale(ctx, a.Rows, n, a.Cols, alpha, left, right)
 	a.Data, a.Stride, b.Data, b.Stride = left.Data, left.Row, right.Data, right.Row
 	return alpha, a, b, err
-}
-
-// scale computes C ← β·C; β = 0 does not read C.
-func scale[T gemm.Float](c gemm.Matrix[T], beta T) {
-	if beta == 0 {
-		zero(c)
-		return
-	}
-	for i := range c.Rows {
-		row := c.Row(i)
-		for j := range row {
-			row[j] *= beta
-		}
-	}
 }
 
 // untransposed returns op(m), which is m itself or a copy.

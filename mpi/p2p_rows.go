@@ -35,7 +35,6 @@ func newWorkers(ranks int, p gemm.Params) workers {
 	return workers{1, ranks - 1}
 }
 
-// rows returns the rows of C of a rank.
 func (w workers) rows(m, rank int) plan.Span {
 	if rank < w.first {
 		return plan.Span{}
@@ -135,12 +134,10 @@ func (w workers) predict(s gemm.Shape, schedule plan.Schedule) prediction {
 	}
 }
 
-// rowsOf returns some rows of m.
 func rowsOf[T gemm.Element](m gemm.Matrix[T], s plan.Span) gemm.Matrix[T] {
 	return m.Slice(s.Lo, 0, s.Len(), m.Cols)
 }
 
-// colsOf returns some columns of m.
 func colsOf[T gemm.Element](m gemm.Matrix[T], s plan.Span) gemm.Matrix[T] {
 	return m.Slice(0, s.Lo, m.Rows, s.Len())
 }

@@ -78,7 +78,6 @@ func (x *p2pRowsOverlap[T]) multiply(prof *profile) error {
 	return nil
 }
 
-// lead is the part of rank 0.
 func (x *p2pRowsOverlap[T]) lead(prof *profile) error {
 	var f inflight[T]
 	err := prof.during(distributing, func() error {

@@ -81,7 +81,6 @@ func (x *hostBlocks[T]) setHosts(hosts []int) {
 	x.rows, x.cols = x.grid.Needed(hosts)
 }
 
-// own returns the host of this rank.
 func (x *hostBlocks[T]) own() int { return x.hosts[x.task.rank()] }
 
 func (x *hostBlocks[T]) prepare() error {
@@ -164,7 +163,6 @@ func (x *hostBlocks[T]) spans(host, step int) (out []plan.Span) {
 	return out
 }
 
-// size returns the rows and columns of a block of a step.
 func (x *hostBlocks[T]) size(step int, s plan.Span) (rows, cols int) {
 	if step == 0 {
 		return s.Len(), x.task.shape.K

@@ -184,7 +184,6 @@ func (t *task[T]) startStealing(matrices, elements int) error {
 	return err
 }
 
-// own returns the slot of this rank.
 func (n *slots) own() *slot { return n.all[n.host.Rank()] }
 
 // at returns the rank whose shared memory holds the matrix, and the offset in bytes.
@@ -267,7 +266,6 @@ func (w *stealing[T]) takeChunk(prof *profile, rank int) (bool, error) {
 	}
 }
 
-// computeChunk computes chunk i of the step of a rank.
 func (w *stealing[T]) computeChunk(prof *profile, rank int, s step, i int) error {
 	return prof.during(computing, func() error {
 		cols, add := s.chunk(i)

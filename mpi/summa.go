@@ -5,6 +5,7 @@ import (
 	"gemm/gf256"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
+	"gemm/serial"
 )
 
 // summa multiplies operands that are distributed over a grid of ranks. C stays in place. For one panel of k after the
@@ -50,7 +51,6 @@ func inPanels(schedule func(gemm.Shape, []int, plan.Grid, int) plan.Schedule) fu
 	return func(s gemm.Shape, hosts []int, g plan.Grid) plan.Schedule { return schedule(s, hosts, g, s.K) }
 }
 
-// panelsOf returns the panels of the range k in the order in which they are broadcast over a grid.
 func (t *task[T]) panelsOf(g plan.Grid, k plan.Span) []plan.Panel {
 	return plan.Alternating(plan.Panels(k, g.P, g.Q, t.panel()))
 }
@@ -67,12 +67,11 @@ func (x *summa[T]) prepare() error {
 
 func (x *summa[T]) multiply(prof *profile) error {
 	if len(x.steps) == 0 {
-		zero(x.own.c)
+		serial.Zero(x.own.c)
 	}
 	return x.own.pipeline(prof, len(x.steps), x.broadcast)
 }
 
-// broadcast starts to broadcast the panels of step s.
 func (x *summa[T]) broadcast(f *inflight[T], s int) {
 	for panel := x.steps[s].Lo; panel < x.steps[s].Hi; panel++ {
 		p, owner := x.own.pair(panel, s%2*x.task.panelsAtOnce()+len(f.pairs)), x.own.panels[panel]

@@ -16,6 +16,7 @@ import (
 	"gemm/internal/timeline"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
+	"gemm/serial"
 )
 
 // task is a product to be staged, as one rank has it.
@@ -34,7 +35,6 @@ type task[T gemm.Element] struct {
 	windows []*comm.Window // to be freed at the end
 }
 
-// rank returns the number of this rank.
 func (t *task[T]) rank() int { return t.world.Rank() }
 
 // placeGrid lays the grid of the parameters on the hosts; schedule predicts what the places of the grid exchange.
@@ -109,22 +109,12 @@ type noTerms[T gemm.Element] struct {
 }
 
 func (x noTerms[T]) multiply(*profile) error {
-	zero(x.task.c)
+	serial.Zero(x.task.c)
 	return nil
 }
 
 func (x noTerms[T]) plan() prediction {
 	return prediction{schedule: plan.Schedule{Hosts: x.task.job.hosts}, rooted: true}
-}
-
-// zero writes zeros to all of c.
-func zero[T gemm.Element](c gemm.Matrix[T]) {
-	if c.Cols == 0 {
-		return // however many rows there are
-	}
-	for i := range c.Rows {
-		clear(c.Row(i))
-	}
 }
 
 // profile is the time of the phases of a product on this rank.

@@ -125,7 +125,6 @@ func replicationParam() gemm.Param {
 		Doc: "layers of ranks, each with a copy of C; 0: the number with the least communication and at most 4 GiB of C per rank"}
 }
 
-// gridOf returns the grid of resolved parameters.
 func gridOf(p gemm.Params, ranks int, s gemm.Shape) (plan.Grid, error) {
 	text := p.Text("grid")
 	if text == auto {
@@ -163,7 +162,6 @@ func available(p gemm.Params) error {
 	return nil
 }
 
-// constructor returns the constructor of the multipliers of an algorithm.
 func constructor[T gemm.Element](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
 		if err := cmp.Or(available(p), checkSettings(p)); err != nil {

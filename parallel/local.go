@@ -52,7 +52,6 @@ func localModel(p gemm.Params, whole, part [3]int) gemm.Model {
 	return out
 }
 
-// ikjModel is the model of the loops of ikj.
 func ikjModel(s gemm.Shape, _ gemm.Params) gemm.Model {
 	v, p := serial.Find(locals(), ikj)
 	return v.Model(s, p)

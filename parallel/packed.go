@@ -40,7 +40,6 @@ func packedVariant() gemm.Variant {
 	}
 }
 
-// packed is serial/packed on a team.
 type packed[T gemm.Float] struct {
 	*serial.Batched[T]
 	*team[T]

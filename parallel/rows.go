@@ -19,7 +19,6 @@ type rows[T gemm.Element] struct {
 	load   int // see times
 }
 
-// Multiply implements gemm.Multiplier.
 func (r rows[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	chunk := func(worker, lo, hi int) {
 		compute(ctx, r.locals[worker], c.Slice(lo, 0, hi-lo, c.Cols), a.Slice(lo, 0, hi-lo, a.Cols), b)

@@ -33,7 +33,6 @@ func strassenVariant() gemm.Variant {
 // cutoffOf returns the cutoff that is used for the parameters.
 func cutoffOf(p gemm.Params) int { return serial.SharedCutoff(p, p.Int("threads")) }
 
-// strassen is serial/strassen on a team.
 type strassen[T gemm.Float] struct {
 	serial.Twofold[T]
 	*team[T]

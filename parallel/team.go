@@ -45,7 +45,6 @@ type loopsTeam[T gemm.Element] struct {
 	loops loops[T]
 }
 
-// Multiply implements gemm.Multiplier.
 func (x loopsTeam[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	return x.multiply(ctx, c, a, b, func() error { return x.loops(ctx, x.team, c, a, b) })
 }
@@ -109,7 +108,6 @@ func inPieces(ctx context.Context, cost int, body func(worker, lo, hi int)) func
 	}
 }
 
-// zero writes zeros to all of c.
 func (t *team[T]) zero(ctx context.Context, c gemm.Matrix[T]) error {
 	err := t.pool.For(ctx, c.Rows, pool.Static(0), inPieces(ctx, c.Cols, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gemm"
 	"gemm/gemmtest"
+	"gemm/internal/cpu"
 	"gemm/pool"
 )
 
@@ -81,11 +84,52 @@ func TestOneProcessor(t *testing.T) {
 	for _, v := range []gemm.Variant{packedVariant(), rowsVariant(), tilesVariant(), strassenVariant()} {
 		t.Run(v.Name, func(t *testing.T) {
 			a, b, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
-			gemmtest.OneProcessor(t, func() func() {
+			onOneProcessor(t, func() func() {
 				m, err := gemm.New[float64](v, gemm.Params{"threads": 2})
 				gemmtest.Must(t, err)
 				return func() { _ = m.Multiply(context.Background(), c, a, b) }
 			})
 		})
 	}
+}
+
+// onOneProcessor pins this process to a single processor and compares the times of a function with GOMAXPROCS at two and
+// at one. Workers that spin there take the processor from those that compute, which can make a product 10 to 100 times
+// slower. The limit is 1.5. build returns the function for the present GOMAXPROCS. The two are called alternately, and
+// the shortest times are compared; on a busy host this is tried five times. The test is skipped if the system cannot
+// pin threads, and with -short.
+func onOneProcessor(t *testing.T, build func() func()) {
+	t.Helper()
+	places := cpu.Places()
+	if testing.Short() || len(places) == 0 || cpu.Pin(places[:1]) != nil {
+		t.Skip("with -short, or no threads are pinned here")
+	}
+	defer func() {
+		if err := cpu.Pin(places); err != nil {
+			t.Error(err)
+		}
+	}()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	const limit, rounds, calls = 1.5, 5, 20
+	var runs [2]func()
+	for i := range runs {
+		runtime.GOMAXPROCS(i + 1)
+		runs[i] = build()
+	}
+	var ratio float64
+	for range rounds {
+		shortest := [2]time.Duration{math.MaxInt64, math.MaxInt64}
+		for call := range 2 * calls {
+			i := call % 2
+			runtime.GOMAXPROCS(i + 1)
+			runs[i]() // wakes the workers that the other one has parked
+			begin := time.Now()
+			runs[i]()
+			shortest[i] = min(shortest[i], time.Since(begin))
+		}
+		if ratio = float64(shortest[1]) / float64(shortest[0]); ratio <= limit {
+			return
+		}
+	}
+	t.Errorf("with two workers on one processor it takes %.2f times as long as with one, limit %v", ratio, limit)
 }

@@ -20,7 +20,6 @@ type tiles[T gemm.Element] struct {
 	tile, load int // load: see times
 }
 
-// Multiply implements gemm.Multiplier.
 func (x tiles[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	tile := max(1, min(x.tile, max(c.Rows, c.Cols)))
 	columns := (c.Cols + tile - 1) / tile

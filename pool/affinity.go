@@ -54,7 +54,6 @@ func NewPinned(workers int, affinity string) (*Pool, error) {
 	return p, nil
 }
 
-// places returns the processor of each worker.
 func places(processors []int, workers int, affinity string) []int {
 	out := make([]int, workers)
 	for w := range out {
@@ -70,7 +69,6 @@ func places(processors []int, workers int, affinity string) []int {
 // anywhere is the place of a worker whose processor the system chooses.
 const anywhere = -1
 
-// place returns the processor of a worker.
 func (p *Pool) place(worker int) int {
 	if p.places == nil {
 		return anywhere

@@ -74,7 +74,6 @@ func (a *Auto) Share(n, workers int) Shares {
 	return t.current().Share(n, workers)
 }
 
-// current returns the candidate for the next loop.
 func (t *trial) current() *candidate {
 	if t.decided() {
 		return slices.MinFunc(t.candidates, func(a, b *candidate) int { return cmp.Compare(a.best, b.best) })
@@ -83,7 +82,6 @@ func (t *trial) current() *candidate {
 	return t.candidates[min(i, 2*len(t.candidates)-1-i)] // forwards, then backwards
 }
 
-// decided reports whether the trial has ended.
 func (t *trial) decided() bool {
 	rounds := t.loops / len(t.candidates)
 	return rounds >= 1 && t.spent >= autoLong || rounds >= autoRounds && t.spent >= autoTime || rounds >= autoMost

@@ -160,7 +160,6 @@ func (p *Pool) For(ctx context.Context, n int, s Schedule, body func(worker, lo,
 	return nil
 }
 
-// runShares executes the chunks of one worker.
 func (p *Pool) runShares(worker int) {
 	l := &p.shared
 	for turn := 0; !l.stopped.Load(); turn++ {

@@ -92,7 +92,6 @@ func (r *runner) begin(p *Pool, l each, worker, workers int) {
 	}
 }
 
-// busy reports whether the runner has work.
 func (r *runner) busy() bool {
 	state := r.state.Load()
 	return state == called || state == working

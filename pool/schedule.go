@@ -65,7 +65,6 @@ func (s Static) Share(n, workers int) Shares {
 	return staticChunks{n, workers, int(s), chunksOf(n, int(s))}
 }
 
-// staticBlocks are the shares of Static(0).
 type staticBlocks struct{ n, workers int }
 
 func (b staticBlocks) Next(worker, turn int) (lo, hi int) {
@@ -84,7 +83,6 @@ func (b staticBlocks) Next(worker, turn int) (lo, hi int) {
 // chunksOf returns the number of chunks of n > 0 indices.
 func chunksOf(n, chunk int) int { return (n-1)/chunk + 1 }
 
-// staticChunks are the shares of Static(chunk).
 type staticChunks struct{ n, workers, chunk, chunks int }
 
 func (d staticChunks) Next(worker, turn int) (lo, hi int) {
@@ -132,7 +130,6 @@ func (s Guided) Share(n, workers int) Shares {
 	return &guidedChunks{n: n, workers: workers, least: int(s)}
 }
 
-// guidedChunks are the shares of Guided.
 type guidedChunks struct {
 	n, workers, least int
 	_                 [64]byte

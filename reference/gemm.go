@@ -66,7 +66,6 @@ func (l *library) tooFew(most, threads int) error {
 	return gemm.Unavailablef("threads=%d: this %s uses at most %d", threads, l.Title, most)
 }
 
-// Multiply implements gemm.Multiplier.
 func (x *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return err
@@ -77,7 +76,6 @@ func (x *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) er
 	return x.gemm(ctx, blas.NoTrans, blas.NoTrans, 1, a, b, 0, c, a.Cols)
 }
 
-// Gemm implements gemm.Gemmer.
 func (x *multiplier[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
 	c gemm.Matrix[T]) error {
 	_, _, k, err := gemm.CheckGemm(tA, tB, a, b, c)
@@ -112,7 +110,7 @@ func (x *multiplier[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 	*s = scalars[T]{
 		m: int64(c.Cols), n: int64(c.Rows), k: int64(k),
 		lda: int64(b.Stride), ldb: int64(a.Stride), ldc: int64(c.Stride),
-		alpha: alpha, beta: beta, tA: letter(tB), tB: letter(tA),
+		alpha: alpha, beta: beta, tA: peer.Letter(tB), tB: peer.Letter(tA),
 	}
 	x.lib.enter(x.threads)
 	defer x.lib.leave()
@@ -129,14 +127,6 @@ func indices(values ...int) error {
 		}
 	}
 	return nil
-}
-
-// letter returns t as the routine knows it; real matrices have no other conjugate.
-func letter(t blas.Transpose) byte {
-	if t == blas.NoTrans {
-		return 'N'
-	}
-	return 'T'
 }
 
 // Resolved implements gemm.Explainer: the threads, the process, and of the library

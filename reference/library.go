@@ -133,7 +133,6 @@ func choose(linux, darwin []string) []string {
 	return linux
 }
 
-// product returns the symbol of the product in the type.
 func (l *library) product(typ string) string {
 	return cmp.Or(gemm.ByType(typ, l.doubles, l.singles, "", "", ""), gemm.ByType(typ, "dgemm_", "sgemm_", "", "", ""))
 }
@@ -208,7 +207,6 @@ func (r *routines) enter(threads int) {
 	}
 }
 
-// leave ends a call.
 func (r *routines) leave() {
 	if r.perThread {
 		runtime.UnlockOSThread()

@@ -33,7 +33,6 @@ var openMPSource []byte
 var openMPProgram = peer.Source{Name: "openmp", Text: openMPSource, Compilers: []string{"gcc", "cc"},
 	Flags: []string{"-fopenmp"}}
 
-// openMPFile returns the file of the compiled openMPProgram.
 var openMPFile = sync.OnceValues(openMPProgram.File)
 
 // withoutOpenMP returns the environment without the variables that OpenMP and libgomp read.

@@ -61,7 +61,6 @@ func build(c peer.Compiler, name, element string, options ...string) (string, er
 	return peer.Source{Name: name, Text: text, Compilers: c.Command, Flags: flags}.File()
 }
 
-// processor is the name of the processor.
 var processor = sync.OnceValue(func() string { return cpu.Host().Model })
 
 // textbook is the product of a program in C, in a process of the program's own.
@@ -143,7 +142,6 @@ func (x *textbook[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.R
 	return p, nil
 }
 
-// Multiply implements gemm.Multiplier.
 func (x *textbook[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	return peer.Multiply(ctx, x, c, a, b)
 }
@@ -272,7 +270,6 @@ func openMPCollapseVariant() gemm.Variant {
 	}
 }
 
-// programVariants returns the textbook programs in C.
 func programVariants() []gemm.Variant {
 	return []gemm.Variant{
 		loopVariant("c-naive", "the definition in C: three loops ijk, every sum in C itself", "serial/naive",

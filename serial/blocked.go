@@ -35,7 +35,6 @@ func (x blocked[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) erro
 	return nil
 }
 
-// newBlocked returns the constructor of blocked.
 func newBlocked[T gemm.Element](inner loop[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
 		return product[T]{blocked[T]{p.Int("block"), textbook[T]{"ikj", inner}}}, nil

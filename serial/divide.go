@@ -50,7 +50,6 @@ func (d divide[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error
 	return d.accumulate(ctx, second[0], second[1], second[2])
 }
 
-// newDivide returns divide with the parameters p.
 func newDivide[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
 	leaf, err := newLeaf[T](p.Text("leaf"))
 	if err != nil {

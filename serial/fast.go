@@ -1,6 +1,7 @@
 package serial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"unsafe"
@@ -64,16 +65,12 @@ func (r *recursion[T]) take(m, n, k int) *workspace[T] {
 	return w
 }
 
-// Multiply implements gemm.Multiplier.
 func (r *recursion[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	if err := gemm.CheckShapes(c, a, b); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(gemm.CheckShapes(c, a, b), ctx.Err()); err != nil {
 		return err
 	}
 	if c.Rows == 0 || c.Cols == 0 || a.Cols == 0 {
-		zero(c)
+		Zero(c)
 		return nil
 	}
 	w := r.take(c.Rows, c.Cols, a.Cols)
@@ -128,7 +125,7 @@ func (r *recursion[T]) MultiplyTwo(ctx context.Context, c gemm.Matrix[T], a, b [
 		return err
 	}
 	if m == 0 || n == 0 || k == 0 {
-		zero(c)
+		Zero(c)
 		return nil
 	}
 	// both leaves the rows×cols block of C at (i, j) to the leaf.

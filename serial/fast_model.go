@@ -264,7 +264,6 @@ type growth struct {
 	weight float64 // bound on the weight of one rounding
 }
 
-// growth returns the growth of errors in an m×n×k product.
 func (s scheme) growth(m, n, k, cutoff int, u float64) growth {
 	terms := float64(k)
 	classical := growth{worst: terms * roundoff.Gamma(terms, u), first: terms * terms, weight: terms}

@@ -27,7 +27,6 @@ type nest struct {
 	c, a, b [3]int // how far a step of each loop moves in the data of the operands
 }
 
-// nestOf returns the nest of an order.
 func nestOf[T gemm.Element](order string, c, a, b gemm.Matrix[T]) (x nest) {
 	for level, index := range order {
 		switch index {
@@ -52,7 +51,6 @@ func (x nest) inner(loop func(c, a, b, stepC, stepA, stepB, length int)) {
 	}
 }
 
-// nested returns the loops in an order.
 func nested[T gemm.Float](order string) loop[T] {
 	return func(c, a, b gemm.Matrix[T]) {
 		nestOf(order, c, a, b).inner(func(sum, x, y, stepC, stepA, stepB, length int) {
@@ -65,7 +63,6 @@ func nested[T gemm.Float](order string) loop[T] {
 	}
 }
 
-// nestedField is nested in GF(2⁸).
 func nestedField(order string) loop[gf256.Elem] {
 	return func(c, a, b gemm.Matrix[gf256.Elem]) {
 		nestOf(order, c, a, b).inner(func(sum, x, y, stepC, stepA, stepB, length int) {

@@ -1,6 +1,7 @@
 package serial
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -23,18 +24,13 @@ type leaf[T gemm.Element] interface {
 	gemm.Multiplier[T]
 }
 
-// product is the Multiplier of an accumulator.
 type product[T gemm.Element] struct{ accumulator[T] }
 
-// Multiply implements gemm.Multiplier.
 func (p product[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	if err := gemm.CheckShapes(c, a, b); err != nil {
+	if err := cmp.Or(gemm.CheckShapes(c, a, b), ctx.Err()); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	zero(c)
+	Zero(c)
 	if c.Rows == 0 || c.Cols == 0 || a.Cols == 0 {
 		return nil
 	}
@@ -85,8 +81,8 @@ func inPieces(ctx context.Context, order string, extents [3]int, compute func(pi
 	return nil
 }
 
-// zero writes zeros to all of c.
-func zero[T gemm.Element](c gemm.Matrix[T]) {
+// Zero writes zeros to all of c.
+func Zero[T gemm.Element](c gemm.Matrix[T]) {
 	if c.Cols == 0 {
 		return // however many rows there are
 	}
@@ -100,7 +96,6 @@ func stateless[T gemm.Element](a accumulator[T]) func(gemm.Params) (gemm.Multipl
 	return func(gemm.Params) (gemm.Multiplier[T], error) { return product[T]{a}, nil }
 }
 
-// inOrder returns the constructor of a textbook loop.
 func inOrder[T gemm.Element](order string, loop loop[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return stateless[T](textbook[T]{order, loop})
 }

@@ -40,7 +40,6 @@ func (t *transposed[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) 
 	})
 }
 
-// transpose writes the transpose of b to bt.
 func transpose[T gemm.Float](bt, b gemm.Matrix[T]) {
 	for l := range b.Rows {
 		for j, y := range b.Row(l) {

@@ -19,7 +19,6 @@ func Variants() []gemm.Variant {
 		[]gemm.Variant{loopsVariant()}))
 }
 
-// loopNests returns the variants that are loops.
 func loopNests() []gemm.Variant {
 	return []gemm.Variant{
 		naiveVariant(),
@@ -56,7 +55,6 @@ func leafModel(name string) func(gemm.Shape) gemm.Model {
 	return func(s gemm.Shape) gemm.Model { return leaf.Model(s, p) }
 }
 
-// newLeaf returns the leaf called name.
 func newLeaf[T gemm.Float](name string) (leaf[T], error) {
 	v, p := Find(leaves(), name)
 	m, err := gemm.New[T](v, p)

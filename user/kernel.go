@@ -47,7 +47,6 @@ var abis = []ABI{Square, RowMajor, Fortran, CBLAS}
 // abiCUDA is the ABI of a source in CUDA.
 const abiCUDA ABI = "cuda"
 
-// symbolPattern matches the name of a function.
 var symbolPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // namePattern matches a name and what follows it: an ABI is no path, so x=square is the file x.

@@ -30,7 +30,6 @@ type Kernels struct {
 	scratch *output.Scratch // nil: nothing was compiled
 }
 
-// kernel is a kernel that is there.
 type kernel struct {
 	Kernel
 	program  string                        // that holds a library
@@ -95,7 +94,6 @@ func (all *Kernels) prepare(ctx context.Context, k *kernel, compilers map[string
 	return k.check(ctx)
 }
 
-// compile compiles the source of k.
 func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string]peer.Compiler, flags string) error {
 	if info, err := os.Stat(k.Path); err != nil {
 		return absent(err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 
 	"gonum.org/v1/gonum/blas"
@@ -23,15 +24,12 @@ type multiplier[T gemm.Float] struct {
 func (x *multiplier[T]) Resolved() gemm.Params {
 	out := gemm.Params{"threads": x.threads, "process": "own", "file": x.kernel.Path, "abi": string(x.kernel.ABI),
 		"symbol": x.symbol(), "digest": x.kernel.digest}
-	for name, value := range x.kernel.compiled {
-		out[name] = value
-	}
+	maps.Copy(out, x.kernel.compiled)
 	return out
 }
 
 func (x *multiplier[T]) symbol() string { return x.kernel.symbols[gemm.TypeOf[T]().Name] }
 
-// Stage implements gemm.Stager.
 func (x *multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return nil, err
@@ -74,7 +72,6 @@ func (x *multiplier[T]) stage(ctx context.Context, op peer.Operation, c, a, b ge
 // gemmer is the product of a kernel whose ABI has the whole operation.
 type gemmer[T gemm.Float] struct{ multiplier[T] }
 
-// StageGemm implements gemm.GemmStager.
 func (x *gemmer[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
 	c gemm.Matrix[T]) (gemm.Run, error) {
 	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
@@ -97,10 +94,8 @@ func (x *gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a,
 // run is a product that is staged in a process of the kernel's own.
 type run[T gemm.Float] struct{ *peer.Product[T] }
 
-// Do implements gemm.Run.
 func (r run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.ended(r.Product.Do(ctx)) }
 
-// Repeat implements record.Repeater.
 func (r run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 	return r.ended(r.Product.Repeat(ctx, times))
 }
@@ -113,7 +108,6 @@ func (r run[T]) ended(cost gemm.Cost, err error) (gemm.Cost, error) {
 	return cost, err
 }
 
-// Collect implements gemm.Run.
 func (r run[T]) Collect(ctx context.Context) error {
 	return cmp.Or(r.Product.Collect(ctx), r.Corrupted())
 }

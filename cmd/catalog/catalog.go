@@ -71,7 +71,6 @@ func Nearest(word string, names []string) []string {
 	return near[:min(3, len(near))]
 }
 
-// byDistance returns the names, the nearest first.
 func byDistance(word string, names []string) []string {
 	distance := func(name string) int {
 		_, algorithm, _ := strings.Cut(name, "/")

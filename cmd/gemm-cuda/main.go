@@ -124,7 +124,6 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 		}})
 }
 
-// ceilings measures the GPU with that number.
 func ceilings(ctx context.Context, b *device.Backend, gpu int, each time.Duration) (found run.Found, err error) {
 	d, err := b.Device(gpu)
 	if err != nil {
@@ -150,7 +149,6 @@ func ceilings(ctx context.Context, b *device.Backend, gpu int, each time.Duratio
 	return found, errors.Join(err, copied, chased)
 }
 
-// latency returns the samples of a latency in a unit.
 func latency(gpu int, l device.Latency, name, unit string, samples []float64) record.Measurement {
 	return record.Measurement{Name: name, Unit: unit, Samples: samples,
 		Params: gemm.Params{"memory": l.Memory, "bytes": int(l.Bytes), "device": gpu}}

@@ -97,12 +97,9 @@ type checkedWriter struct {
 	err error
 }
 
-// Write implements io.Writer.
 func (c *checkedWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
-	if c.err == nil {
-		c.err = err
-	}
+	c.err = cmp.Or(c.err, err)
 	return n, err
 }
 
@@ -112,7 +109,6 @@ var stringify = cli.FlagStringer
 //go:embed help
 var helpFiles embed.FS
 
-// helpFile returns a file of the folder help.
 func helpFile(name string) string {
 	data, err := helpFiles.ReadFile("help/" + name)
 	if err != nil {
@@ -149,7 +145,6 @@ func flagText(f cli.Flag) string {
 	return name + "\t" + strings.TrimPrefix(usage, words[len(words)-1]+": ")
 }
 
-// newApp returns the command line.
 func newApp(stdout, stderr io.Writer) *cli.App {
 	cli.FlagStringer = flagText
 	app := &cli.App{
@@ -274,7 +269,6 @@ func suggestFlag(flag string, own []string, commands []*cli.Command) string {
 	return ""
 }
 
-// flagNames returns the flags that the help has.
 func flagNames(flags []cli.Flag) []string {
 	names := []string{"--help"}
 	for _, f := range flags {
@@ -343,7 +337,6 @@ func describe(word string) string {
 	return v.Doc
 }
 
-// manCommand returns the command that prints the manual page.
 func manCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "man",

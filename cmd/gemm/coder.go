@@ -160,7 +160,6 @@ func (b *barCoder) record(c *cli.Context) error {
 	return checkTrace(c)
 }
 
-// writeTimeline writes the timeline of a set to the file of --trace.
 func (b *barCoder) writeTimeline(c *cli.Context, set shard.Set) error {
 	if b.timeline == nil {
 		return nil
@@ -175,7 +174,6 @@ func (b *barCoder) writeTimeline(c *cli.Context, set shard.Set) error {
 	return writeTrace(c, record.Document{Hosts: []record.Host{host}, Traces: []record.Trace{row}})
 }
 
-// clear removes the bar.
 func (b *barCoder) clear() {
 	if b.bar != nil {
 		_ = b.bar.Clear()

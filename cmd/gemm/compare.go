@@ -145,7 +145,6 @@ func comparison(c *cli.Context, own ...gemm.Variant) (plan.Comparison, error) {
 	return p, nil
 }
 
-// rowsOf returns the cases of a comparison.
 func rowsOf(c *cli.Context, p plan.Comparison, own []gemm.Variant) ([]plan.Case, error) {
 	cases, err := p.Cases()
 	switch {

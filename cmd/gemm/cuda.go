@@ -367,7 +367,6 @@ func measures(k plan.Case, r record.Record) bool {
 		gemm.Shape{M: r.M, N: r.N, K: r.K} == k.Shape
 }
 
-// workerKey is the key of the worker in the context of the command.
 type workerKey struct{}
 
 // withWorkerCache returns a context in which system queries the worker only once.

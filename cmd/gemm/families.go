@@ -127,7 +127,6 @@ var ladders = []ladder{
 	},
 }
 
-// ladderSizes are the default sizes.
 const ladderSizes = "64,128,256,512"
 
 // maxTimelines is the most rows with timelines. Each is some hundred kilobytes in a file that is
@@ -149,7 +148,6 @@ func (f ladder) timelines(c *cli.Context, l *plan.Ladder) error {
 	return nil
 }
 
-// batchName is the flag of batches.
 const batchName = "batch"
 
 // exclude returns an error if one of the flags is set that what flag requests does not have.

@@ -29,12 +29,10 @@ func jsonFlag(what string) cli.Flag {
 	return &cli.StringFlag{Name: "json", Usage: "`FILE`: write " + what + " to FILE, or to standard output if it is -"}
 }
 
-// switchFlag is a flag without a value.
 func switchFlag(name, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: name, DisableDefaultText: true, Usage: usage}
 }
 
-// traceFlag is the flag of the file with timelines.
 func traceFlag(usage string) cli.Flag {
 	return &cli.StringFlag{Name: "trace",
 		Usage: "`FILE`: " + usage + " to FILE, for Perfetto (Chrome trace events), or to standard output if it is -"}
@@ -193,7 +191,6 @@ func checkWords(flag string, words, known []string) error {
 // anys returns the values as values of parameters.
 func anys[T any](values []T) []any { return mapped(values, func(v T) any { return v }) }
 
-// mapped returns what f returns of each item.
 func mapped[T, U any](items []T, f func(T) U) []U {
 	out := make([]U, len(items))
 	for i, item := range items {
@@ -230,7 +227,6 @@ func parseVariants(parts []string, from, nameable []gemm.Variant) ([]gemm.Varian
 	return variants, nil
 }
 
-// named returns the variant with the name.
 func named(name string, from []gemm.Variant) (gemm.Variant, error) {
 	for _, v := range from {
 		if v.Name == name {
@@ -240,12 +236,10 @@ func named(name string, from []gemm.Variant) (gemm.Variant, error) {
 	return gemm.Variant{}, unknown("variant", name, namesOf(from))
 }
 
-// namesOf returns the names of variants.
 func namesOf(variants []gemm.Variant) []string {
 	return mapped(variants, func(v gemm.Variant) string { return v.Name })
 }
 
-// family returns the variants of a family.
 func family(name string) []gemm.Variant {
 	return slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool { return v.Family() != name })
 }
@@ -304,7 +298,6 @@ func positive(c *cli.Context, names ...string) error {
 	return nil
 }
 
-// stdoutName is the file name that means standard output.
 const stdoutName = "-"
 
 // writeAll writes data to w, and an error says that it was standard output.

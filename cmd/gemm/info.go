@@ -225,7 +225,6 @@ func measureGPU(c *cli.Context, info *information) error {
 	return nil
 }
 
-// print writes info as text.
 func (info information) print(out io.Writer) {
 	w := output.NewTable(out)
 	row := func(name, format string, args ...any) { w.Row(name, fmt.Sprintf(format, args...)) }
@@ -294,7 +293,6 @@ func (info information) print(out io.Writer) {
 	_ = w.Flush()
 }
 
-// printPeaks writes the measured peaks and bandwidths.
 func printPeaks(row func(name, format string, args ...any), h record.Host) {
 	for _, ceiling := range h.Ceilings {
 		unit := "GFLOP/s"
@@ -317,7 +315,6 @@ func measuredOn(unit string, threads int) string {
 	return counted(threads, "thread")
 }
 
-// printGPU writes the GPU and its limits.
 func printGPU(row func(name, format string, args ...any), g cuda.GPU) {
 	row("", "")
 	row(fmt.Sprintf("GPU %d", g.Index), "%s, compute capability %s", g.Name, g.Capability)
@@ -371,5 +368,4 @@ func optional(shown bool, format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// yesNo is the word for a feature.
 var yesNo = map[bool]string{true: "yes", false: "no"}

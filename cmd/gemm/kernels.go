@@ -53,7 +53,6 @@ func launchFlags() []cli.Flag {
 	}
 }
 
-// userKernels are the kernels of --bring.
 type userKernels struct {
 	*user.Kernels // for the processor
 	device        []userkernel.Kernel
@@ -64,7 +63,6 @@ func (b userKernels) Variants() []gemm.Variant {
 	return append(b.Kernels.Variants(), userkernel.Variants(nil, b.device)...)
 }
 
-// has reports whether the command has the flag.
 func has(c *cli.Context, name string) bool {
 	return slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 }
@@ -147,7 +145,6 @@ func openKernels(c *cli.Context, threads int) (b userKernels, err error) {
 	return b, err
 }
 
-// openHostKernels opens the kernels for the processor.
 func openHostKernels(c *cli.Context, kernels []user.Kernel, threads int) (*user.Kernels, error) {
 	if c.IsSet(cflagsName) && !slices.ContainsFunc(kernels, user.Kernel.IsSource) {
 		return nil, usagef("--cflags: there is no source among the kernels of --bring")

@@ -82,7 +82,6 @@ func available(ctx context.Context, v gemm.Variant) error {
 	return err
 }
 
-// constructible returns the error of constructing the variant for T.
 func constructible[T gemm.Element](v gemm.Variant) error {
 	_, err := gemm.New[T](v, nil)
 	return err

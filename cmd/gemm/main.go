@@ -53,18 +53,15 @@ const (
 	statusInterrupted = 130 // by Ctrl-C or SIGTERM
 )
 
-// errInterrupted: a signal ended the command.
 var errInterrupted = errors.New("interrupted")
 
 // errHangup is the cause of a context that SIGHUP has ended.
 var errHangup = fmt.Errorf("hangup: %w", context.Canceled)
 
-// usageError is an error of the command line.
 type usageError struct{ text string }
 
 func (e usageError) Error() string { return e.text }
 
-// usagef returns a usageError.
 func usagef(format string, args ...any) error {
 	return usageError{fmt.Sprintf(format, args...)}
 }
@@ -93,7 +90,6 @@ func status(err error) int {
 	}
 }
 
-// oneLine returns the text of err in one line.
 func oneLine(err error) string { return joined(err.Error()) }
 
 // reason returns why a variant cannot run, in one line.

@@ -225,7 +225,6 @@ func (p *progress) Begin(cases []plan.Case) {
 	p.describe(what)
 }
 
-// describe shows what is running.
 func (p *progress) describe(what string) {
 	if p.bar == nil {
 		return

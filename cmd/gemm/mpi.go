@@ -125,7 +125,6 @@ func exitAll(stderr io.Writer, job *mpi.Job, reason string) {
 	os.Exit(statusFailed)
 }
 
-// jobKey is the key of the job in a context.
 type jobKey struct{}
 
 // jobOf returns the job that this process is a rank of; nil if it is none.

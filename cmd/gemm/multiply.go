@@ -47,7 +47,6 @@ func multiplyCommand() *cli.Command {
 	}
 }
 
-// product is what multiply computes.
 type product struct {
 	a, b, c     *matfile.File // c is nil if β is 0
 	out         string
@@ -132,12 +131,10 @@ func checkMultiply(c *cli.Context, beta float64) error {
 	return checkFactors(c)
 }
 
-// files returns the open files.
 func (p product) files() []*matfile.File {
 	return slices.DeleteFunc([]*matfile.File{p.a, p.b, p.c}, func(f *matfile.File) bool { return f == nil })
 }
 
-// close closes the files.
 func (p product) close() {
 	for _, f := range p.files() {
 		_ = f.Close() // it was only read
@@ -168,7 +165,6 @@ func narrow(typ string) bool {
 	return t == gemm.TypeOf[float32]() || t.IsHalf()
 }
 
-// multiply computes the product in T, checks it and writes it.
 func multiply[T gemm.Element](ctx context.Context, p product) error {
 	by, err := choose[T](ctx, p)
 	if err != nil {

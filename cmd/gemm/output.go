@@ -297,7 +297,6 @@ func sameFile(name, other string) bool {
 	return err == nil && otherErr == nil && name == other
 }
 
-// writeTrace writes the timelines of the document to the file of --trace.
 func writeTrace(c *cli.Context, doc record.Document) error {
 	name := c.String("trace")
 	if name == "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -68,7 +69,6 @@ func repairCommand(variant cli.Flag) *cli.Command {
 	}
 }
 
-// targets returns the files that the arguments name.
 func targets(c *cli.Context) ([]string, error) {
 	if !c.Args().Present() {
 		return nil, usagef("%s is missing; see %s --help", protectedFiles, c.Command.HelpName)
@@ -78,10 +78,7 @@ func targets(c *cli.Context) ([]string, error) {
 
 func runProtect(c *cli.Context) error {
 	names, err := targets(c)
-	if err == nil {
-		err = requireFlags(c, "parity")
-	}
-	if err != nil {
+	if err = cmp.Or(err, requireFlags(c, "parity")); err != nil {
 		return err
 	}
 	coder, matrix, err := newEncoder(c)
@@ -173,10 +170,7 @@ func (k *checked) bad() (bad, repairable int) {
 
 func runCheck(c *cli.Context) error {
 	names, err := targets(c)
-	if err == nil {
-		err = checkFile(c)
-	}
-	if err != nil {
+	if err = cmp.Or(err, checkFile(c)); err != nil {
 		return err
 	}
 	coder := withBar(c)
@@ -228,7 +222,6 @@ func repairing(c *cli.Context, names []string) []string {
 	return words
 }
 
-// printFiles writes the files that are not good as a table.
 func printFiles(out io.Writer, found checked) {
 	w := output.NewTable(out)
 	bad, _ := found.bad()

@@ -57,7 +57,6 @@ func claimsFlag() cli.Flag {
 		Usage: "add a table that judges claims of published texts; the profiles course and figures always have it"}
 }
 
-// reportOptions returns the options of a report from the flags.
 func reportOptions(c *cli.Context) (report.Options, error) {
 	lang := c.String("lang")
 	if !slices.Contains(chapters.Languages, lang) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -73,13 +74,11 @@ func rsCommand() *cli.Command {
 	}
 }
 
-// matrixFlag is the flag of the generator matrix.
 func matrixFlag() cli.Flag {
 	return cmdline.ChoiceFlag("matrix", shard.Matrices()[0], "",
 		"`NAME`: generator matrix: "+strings.Join(shard.Matrices(), ", "), shard.Matrices())
 }
 
-// requireFlags returns an error unless the flags are there.
 func requireFlags(c *cli.Context, names ...string) error {
 	for _, name := range names {
 		if !c.IsSet(name) || c.String(name) == "" {
@@ -115,10 +114,7 @@ func runEncode(c *cli.Context) error {
 }
 
 func runVerify(c *cli.Context) error {
-	if err := requireFlags(c, "in"); err != nil {
-		return err
-	}
-	if err := checkFile(c); err != nil {
+	if err := cmp.Or(requireFlags(c, "in"), checkFile(c)); err != nil {
 		return err
 	}
 	coder := withBar(c)
@@ -191,7 +187,6 @@ func runReconstruct(c *cli.Context) error {
 	return coder.writeTimeline(c, r.Set)
 }
 
-// printShards writes the shards as a table.
 func printShards(out io.Writer, r *shard.Report) {
 	w := output.NewTable(out, "SHARD", "KIND", "STATE", "BYTES", "FILE", "NOTE")
 	for _, s := range r.Shards {

@@ -173,7 +173,6 @@ func printTrials(out io.Writer, r *tune.Result) {
 	_ = w.Flush()
 }
 
-// interval formats the ends of an interval.
 func interval(ci *[2]float64) string {
 	if ci == nil {
 		return "-"

@@ -48,7 +48,6 @@ func headlines(brief bool) []headline {
 	return slices.DeleteFunc(decoded[[]headline]("headlines.yaml"), func(h headline) bool { return brief && !h.Brief })
 }
 
-// headlines returns the rows of a table in a language.
 func (in results) headlines(brief bool, lang string) (rows []cells, err error) {
 	for _, h := range headlines(brief) {
 		r, err := in.committed(h.Record)
@@ -196,7 +195,6 @@ func where(doc record.Document, r record.Record) (hardware, day string) {
 	return processor(h), dayOf(run)
 }
 
-// processor names the processor of a host and its instruction set.
 func processor(h record.Host) string {
 	h.GPUs = nil
 	return strings.TrimSuffix(h.Name()+", "+h.ISA, ", ") // python -m gemm_suite.sgemm does not know the set

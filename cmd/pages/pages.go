@@ -81,7 +81,6 @@ func text(name string) string {
 	return string(data)
 }
 
-// decoded returns the values in a text.
 func decoded[T any](name string) (values T) {
 	if err := yaml.Unmarshal([]byte(text(name)), &values); err != nil {
 		panic(fmt.Sprint(name, ": ", err))
@@ -174,7 +173,6 @@ func (in results) render(d document) error {
 	return write(file, []byte(before+d.begin+"\n"+b.String()+"\n"+end+after))
 }
 
-// report returns a page, and writes its figures.
 func (in results) report(d document) (*page.Page, error) {
 	doc, err := in.merged(d.records())
 	if err != nil {

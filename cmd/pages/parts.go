@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -25,7 +26,6 @@ type committed struct {
 	record.Document
 }
 
-// committed returns one of the records.
 func (in results) committed(name string) (*committed, error) {
 	if r := in.loaded[name]; r != nil {
 		return r, nil
@@ -45,7 +45,7 @@ func (in results) part(d document) (*page.Page, error) {
 	}
 	course := decoded[coursework]("coursework.yaml")
 	funcs := chapters.Funcs(d.lang)
-	for name, f := range map[string]any{
+	maps.Copy(funcs, map[string]any{
 		"record":    in.committed,
 		"records":   in.records,
 		"headlines": func(brief bool) ([]cells, error) { return in.headlines(brief, d.lang) },
@@ -59,9 +59,7 @@ func (in results) part(d document) (*page.Page, error) {
 		"file":  func(name string) page.Text { return page.Link(name, "results/"+name) },
 		"lines": func(lines []page.Text) page.Text { return page.Join(lines, "<br>") },
 		"coded": func(lines []string) page.Text { return "`" + page.Text(strings.Join(lines, "`<br>`")) + "`" },
-	} {
-		funcs[name] = f
-	}
+	})
 	set := page.New(funcs)
 	name := path.Base(d.template)
 	if err := set.Add(name, text(d.template)); err != nil {

@@ -237,7 +237,6 @@ func (t *turn) measure(ctx context.Context) {
 	}
 }
 
-// sample takes the samples of a round.
 func (c *candidate) sample(ctx context.Context, round int) error {
 	for start := time.Now(); time.Since(start) < wakeTime; {
 		if _, err := c.sampler.Call(ctx, 1); err != nil {

@@ -98,7 +98,6 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// name is the name of a file in the folder.
 func (b *bench) name(base string) string { return filepath.Join(b.dir, base) }
 
 // file makes the file to encode, of random bytes.
@@ -128,7 +127,6 @@ type program struct {
 	do         func(ctx context.Context) error
 }
 
-// programs returns the programs of a case.
 func (b *bench) programs(c shards) []program {
 	data, parity := strconv.Itoa(c.data), strconv.Itoa(c.parity)
 	rs := func(variant string, processors int, words ...string) func(context.Context) error {
@@ -163,7 +161,6 @@ func (b *bench) programs(c shards) []program {
 	return all
 }
 
-// program returns a function that runs a program.
 func (b *bench) program(processors int, name string, words ...string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		cmd := exec.CommandContext(ctx, name, words...)

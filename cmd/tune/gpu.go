@@ -62,7 +62,6 @@ func (s GPUSetting) params() gemm.Params {
 	return p
 }
 
-// resolvedSetting returns the setting with which a row ran.
 func resolvedSetting(r record.Record) GPUSetting {
 	var s GPUSetting
 	s.Tile, _ = r.Resolved["tile"].(string)

@@ -56,7 +56,6 @@ func newCube[T gemm.Float](n int) (*workload[T], error) {
 	return newWorkload[T](gemm.Cube(n), blas.NoTrans, variant("serial/packed"), nil)
 }
 
-// check returns an error if C is not the product.
 func (w *workload[T]) check() error {
 	if verdict := w.verifier.Check(w.C, w.limit); !verdict.OK() {
 		return fmt.Errorf("a product of %s is wrong: %s", w.Shape, verdict.Reason)
@@ -118,13 +117,10 @@ type Gain struct {
 // realGain is the least gain for a change of a setting. The whole interval must be above it.
 const realGain = 1.005
 
-// faster reports whether the candidate is significantly faster.
 func (g Gain) faster() bool { return g.CI != nil && g.CI[0] >= realGain }
 
-// slower reports whether the candidate is significantly slower.
 func (g Gain) slower() bool { return g.CI != nil && g.CI[1] < 1 }
 
-// timed returns a sampler of compute.
 func timed(compute func(ctx context.Context) error) sample.Sampler {
 	return sample.Sampler{Call: func(ctx context.Context, times int) (time.Duration, error) {
 		start := time.Now()

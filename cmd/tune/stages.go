@@ -104,7 +104,6 @@ func speed[T kernel.Float](ctx context.Context, t *tuner) (float64, error) {
 	return 2 * w.Terms() / sample.Summarize(s.Seconds).Median, nil
 }
 
-// errTime says that the time of a search is over.
 var errTime = errors.New("the time is over")
 
 // blockSizes are the sizes of products with which blocks are measured. The first size is used of which about
@@ -121,7 +120,6 @@ var (
 	confirming = pairing{pairs: 15, most: 201}
 )
 
-// tuneBlocks chooses the block sizes of T.
 func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	rate, err := speed[T](ctx, t)
 	if err != nil {
@@ -336,7 +334,6 @@ func confirm[T kernel.Float](ctx context.Context, t *tuner, until time.Time, c C
 	return nil
 }
 
-// cubed returns n³.
 func cubed(n int) int { return n * n * n }
 
 // terms returns the number of terms of a cube as n³.

@@ -95,7 +95,6 @@ func Families() []string {
 	})
 }
 
-// stagesOf returns the stages of the families.
 func stagesOf(families []string) []stage {
 	return slices.DeleteFunc(slices.Clone(stages), func(s stage) bool { return !slices.Contains(families, s.family) })
 }

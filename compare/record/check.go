@@ -49,7 +49,6 @@ func checked(name, without string, x any) error {
 	return nil
 }
 
-// check returns an error unless h can be a host.
 func (h Host) check() error {
 	if err := checked(h.ID, "no id", h); err != nil {
 		return err

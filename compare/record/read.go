@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -32,12 +33,9 @@ func plain(err error) error {
 	switch {
 	case errors.As(err, &kind):
 		// Embedded structs are in the path by their names, which are no names of members.
-		name := strings.Join(slices.DeleteFunc(strings.Split(kind.Field, "."), func(part string) bool {
+		name := cmp.Or(strings.Join(slices.DeleteFunc(strings.Split(kind.Field, "."), func(part string) bool {
 			return part != strings.ToLower(part)
-		}), ".")
-		if name == "" {
-			name = "it"
-		}
+		}), "."), "it")
 		want, ok := jsonKinds[kind.Type.Kind()]
 		if !ok {
 			want = "something else"

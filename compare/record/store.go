@@ -365,13 +365,5 @@ func (s *Store) write() error {
 			return err
 		}
 	}
-	p, err := output.Create(s.path, output.Permissions, s.force)
-	if err != nil {
-		return err
-	}
-	defer p.Discard()
-	if _, err := p.Write(data); err != nil {
-		return err
-	}
-	return p.Commit()
+	return output.Replace(s.path, data, output.Permissions, s.force)
 }

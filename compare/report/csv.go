@@ -67,7 +67,6 @@ var csvValues = map[string]func(record.Record) string{
 	},
 }
 
-// csvValue returns the value of a column.
 func csvValue(r record.Record, column string) string {
 	ranked := slices.Contains(csvRanked, column)
 	if ranked && len(r.Ranks) == 0 {

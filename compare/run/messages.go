@@ -144,7 +144,6 @@ func decode(f ipc.Frame) (m message, err error) {
 	return m, err
 }
 
-// heartbeatEvery is the time between two heartbeats.
 const heartbeatEvery = time.Second
 
 // Reporter writes the messages of a process that measures for another one. It is a compare.Progress.

@@ -29,7 +29,6 @@ const (
 	dead
 )
 
-// event is what happens to a process.
 type event int
 
 const (
@@ -47,7 +46,6 @@ const (
 	deadTime  = 8 * heartbeatEvery
 )
 
-// lifecycle is the state of a process.
 type lifecycle struct {
 	state state
 	was   state         // before it was hung or dead
@@ -55,7 +53,6 @@ type lifecycle struct {
 	limit time.Duration // of a row; 0: none
 }
 
-// on changes the state.
 func (l *lifecycle) on(h event, now time.Time) {
 	next := l.state
 	switch {

@@ -43,7 +43,6 @@ func (w worker) run(ctx context.Context, task []byte, out io.Writer) error {
 // prefix is a writer that keeps the first bytes.
 type prefix []byte
 
-// Write implements io.Writer.
 func (b *prefix) Write(data []byte) (int, error) {
 	const most = 256
 	*b = append(*b, data[:min(len(data), most-len(*b))]...)

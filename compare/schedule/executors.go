@@ -58,7 +58,6 @@ type group struct {
 	cases    []plan.Case
 }
 
-// executor returns the executor of the case.
 func (r Rules) executor(c plan.Case) Executor {
 	switch {
 	case r.GPU && c.OnDevice():

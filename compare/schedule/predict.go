@@ -25,7 +25,6 @@ func timingKey(c plan.Case) string {
 	return fmt.Sprint(c.Variant.Name, c.Type, c.Op, c.Params, c.Build)
 }
 
-// add records the time of a row.
 func (h history) add(c plan.Case, r record.Record, b plan.Budget) {
 	switch {
 	case c.Terms() == 0:

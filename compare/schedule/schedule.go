@@ -151,7 +151,6 @@ func (s *Schedule) local(now Now) Step {
 	return Step{Cases: s.freeTurn(part)}
 }
 
-// find returns the row of the case on this host.
 func (s *Schedule) find(c plan.Case) (record.Record, bool) {
 	return s.rows.Find(c.Key.On(s.rules.Host).ID(c.Params))
 }
@@ -173,7 +172,6 @@ func (s *Schedule) keeps(c plan.Case, r record.Record, now Now) bool {
 	return true
 }
 
-// unmeasured returns the row of a case that is not measured.
 func (s *Schedule) unmeasured(c plan.Case, status record.Status, reason note.Note) record.Record {
 	r := c.Row()
 	r.Host, r.Run, r.Status, r.Reason = s.rules.Host, s.rules.Run, status, reason

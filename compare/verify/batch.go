@@ -69,7 +69,6 @@ func (b Batch[T]) Nth(x int) Operands[T] {
 	return o
 }
 
-// seedOf returns the seed of operation x.
 func (b Batch[T]) seedOf(x int) uint64 { return b.seed + uint64(x)<<32 }
 
 // Poison is Operands.Poison for all matrices C.

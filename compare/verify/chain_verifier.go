@@ -148,7 +148,6 @@ func (v *floatChain[T]) multiplyRows(rows []int) {
 	}
 }
 
-// drawProbes draws the probes and multiplies them with the chain.
 func (v *floatChain[T]) drawProbes(seed uint64) {
 	n := v.a.Rows
 	rng := rand.New(rand.NewPCG(seed, 4))
@@ -242,7 +241,6 @@ func (v *floatChain[T]) compareProbes(c gemm.Matrix[T], limit Limit, typical flo
 	return r, row, !(limit.Bound*float64(n) < typical)
 }
 
-// fieldChain is the ChainVerifier of GF(2⁸).
 type fieldChain struct{ *fieldVerifier }
 
 func newFieldChain(c Chain[gf256.Elem], seed uint64) fieldChain {

@@ -61,7 +61,6 @@ func fieldVectors(n int, rng *rand.Rand) gemm.Matrix[gf256.Elem] {
 // multiples are a vector of fieldProbes elements times each element of GF(2⁸), eight elements in a word.
 type multiples [256][fieldProbes / 8]uint64
 
-// multiplesOf returns the multiples of the rows of x.
 func multiplesOf(x gemm.Matrix[gf256.Elem]) []multiples {
 	tables := make([]multiples, x.Rows)
 	for i := range tables {

@@ -160,7 +160,6 @@ func drawBytes(row []gf256.Elem, rng *rand.Rand) {
 	}
 }
 
-// signs returns n random signs.
 func signs(n int, rng *rand.Rand) []float64 {
 	s := make([]float64, n)
 	for i := range s {
@@ -209,7 +208,6 @@ func (o Operands[T]) Restore() {
 	}
 }
 
-// restore copies from into c.
 func restore[T gemm.Element](c, from gemm.Matrix[T]) {
 	if isEmpty(c) {
 		return

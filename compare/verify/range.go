@@ -24,13 +24,11 @@ type numberRange struct {
 
 var single = numberRange{math.MaxFloat32, math.SmallestNonzeroFloat32, 128, -126}
 
-// rangeOf returns the range of T.
 func rangeOf[T gemm.Element]() numberRange {
 	return gemm.ByType(gemm.TypeOf[T]().Name, numberRange{math.MaxFloat64, math.SmallestNonzeroFloat64, 1024, -1022},
 		single, numberRange{65504, 0x1p-24, 16, -14}, numberRange{0x1.fep127, 0x1p-133, 128, -126}, numberRange{})
 }
 
-// sumRange returns the range of the sums of products of T.
 func sumRange[T gemm.Element]() numberRange {
 	if gemm.TypeOf[T]().IsHalf() {
 		return single

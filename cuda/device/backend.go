@@ -103,7 +103,6 @@ func ofFloats[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multip
 	return chainer[T]{gemmer[T]{out}}, err
 }
 
-// ofTorch returns the product of PyTorch with the name.
 func ofTorch[T gemm.Number](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
 	d, err := b.Device(p.Int("device"))
 	if err != nil {

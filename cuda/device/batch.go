@@ -52,7 +52,6 @@ func stacked[T gemm.Float](x gemm.Batch[T]) gemm.Matrix[T] {
 	return out
 }
 
-// Collect implements gemm.Run.
 func (r *batched[T]) Collect(ctx context.Context) error {
 	if err := r.staged.Collect(ctx); err != nil {
 		return err

@@ -162,7 +162,6 @@ func (r *chain[T]) Do(ctx context.Context) (cost gemm.Cost, err error) {
 // errNoChain says that no Do has ended well since the last one began.
 var errNoChain = errors.New("cuda: there is no result of the iterated product: call Do before Collect")
 
-// Collect implements gemm.Run.
 func (r *chain[T]) Collect(ctx context.Context) (err error) {
 	release, err := r.p.acquire(&err)
 	if err != nil {
@@ -193,5 +192,4 @@ func (r *chain[T]) Watts() float64 { return r.p.d.monitor.watts() }
 // free gives the memory back.
 func (r *chain[T]) free() error { return errors.Join(r.p.engine.close(), r.p.d.free(&r.room)) }
 
-// Close implements gemm.Run.
 func (r *chain[T]) Close() error { return r.p.closeRun(r.free) }

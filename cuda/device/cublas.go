@@ -28,6 +28,7 @@ package device
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -134,10 +135,7 @@ func status(code int32, call string) error {
 		1: "not initialised", 3: "out of memory", 7: "invalid value", 8: "the GPU is too old for it", 11: "mapping failed",
 		13: "execution failed", 14: "internal error", 15: "not supported",
 	}[code]
-	if name == "" {
-		name = "unknown"
-	}
-	return fmt.Errorf("cublas: %s: %s (status %d)", call, name, code)
+	return fmt.Errorf("cublas: %s: %s (status %d)", call, cmp.Or(name, "unknown"), code)
 }
 
 // newCuBLAS makes a handle that computes on the stream of the current context.

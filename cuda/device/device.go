@@ -144,7 +144,6 @@ func (d *Device) bind(err *error) (release func()) {
 	}
 }
 
-// describe returns the device's limits.
 func describe(number int, at cu.Device) (cuda.GPU, error) {
 	g := cuda.GPU{Index: number}
 	name, err := at.Name()

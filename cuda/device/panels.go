@@ -76,7 +76,6 @@ func (x *panels[T]) on(panel cu.DevicePtr) operands {
 	return o
 }
 
-// item returns a panel in a buffer.
 func (x *panels[T]) item(ctx context.Context, panel int, b *buffer) *item[T] {
 	first, n := x.cut.Panel(x.all, panel)
 	o, c := x.on(b.at), part(x.c, x.cut.Columns, first, n)
@@ -168,7 +167,6 @@ func (x *panels[T]) multiply(ctx context.Context) error {
 	return cmp.Or(err, <-finished)
 }
 
-// startAll starts the panels in their order.
 func (x *panels[T]) startAll(ctx context.Context, started chan<- *item[T]) error {
 	for panel := range x.cut.Count {
 		i := x.item(ctx, panel, <-x.free)

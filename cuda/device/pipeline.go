@@ -178,13 +178,10 @@ func (d *Device) synchronize(ctx context.Context, streams ...cu.Stream) (err err
 	return err
 }
 
-// mark records an event on a stream.
 func mark(e cu.Event, on cu.Stream) error { return failed("cuEventRecord", e.Record(on)) }
 
-// follow has a stream wait for an event.
 func follow(s cu.Stream, e cu.Event) error { return failed("cuStreamWaitEvent", s.Wait(e, 0)) }
 
-// between returns the time from one event to another.
 func between(from, to cu.Event) (time.Duration, error) {
 	ms, err := from.Elapsed(to)
 	return time.Duration(ms * float64(time.Millisecond)), failed("cuEventElapsedTime", err)
@@ -196,7 +193,6 @@ func (d *Device) when(e cu.Event) (int64, error) {
 	return d.epoch.Add(since).UnixNano(), err
 }
 
-// destroyEvent destroys an event, if it was created.
 func destroyEvent(e *cu.Event) error {
 	if *e == (cu.Event{}) {
 		return nil

@@ -116,7 +116,6 @@ func (l layout) at(p cu.DevicePtr) operands {
 	return operands{p + cu.DevicePtr(l.a), p + cu.DevicePtr(l.b), p + cu.DevicePtr(l.c), l.lda, l.ldb, l.ldc}
 }
 
-// Multiply implements gemm.Multiplier.
 func (p *product[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return err
@@ -151,7 +150,6 @@ func shapeOf[T gemm.Element](op cuda.Operation, c, a gemm.Matrix[T]) gemm.Shape 
 	return s
 }
 
-// part returns rows or columns of a matrix.
 func part[T gemm.Element](x gemm.Matrix[T], columns bool, at, n int) gemm.Matrix[T] {
 	if columns {
 		return x.Slice(0, at, x.Rows, n)

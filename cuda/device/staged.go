@@ -223,7 +223,6 @@ func (d *Device) unplace(x *placed) error {
 	return errors.Join(d.free(&x.room), d.free(&x.begin))
 }
 
-// Do implements gemm.Run.
 func (r *staged[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat(ctx, 1) }
 
 // Repeat computes the product the given number of times and returns the total cost, by events. If the
@@ -360,7 +359,6 @@ func (r *staged[T]) fill(ctx context.Context, times int) error {
 var errCollect = errors.New("cuda: another product of the same operands has been computed since: " +
 	"collect each before the next")
 
-// Collect implements gemm.Run.
 func (r *staged[T]) Collect(ctx context.Context) (err error) {
 	release, err := r.p.acquire(&err)
 	if err != nil {
@@ -408,5 +406,4 @@ func (r *staged[T]) free() error {
 	return err
 }
 
-// Close implements gemm.Run.
 func (r *staged[T]) Close() error { return r.p.closeRun(r.free) }

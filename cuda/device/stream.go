@@ -205,7 +205,6 @@ func (x *streamed[T]) acquire() error {
 	return nil
 }
 
-// release ends a product.
 func (x *streamed[T]) release() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -38,7 +38,6 @@ func newTorch[T gemm.Number](d *Device, name string, p gemm.Params) (gemm.Multip
 	return out, nil
 }
 
-// Stage implements gemm.Stager.
 func (t torch[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
 	run, err := t.Multiplier.Stage(ctx, c, a, b)
 	if err != nil {

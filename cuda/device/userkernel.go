@@ -46,20 +46,17 @@ func newUserProduct[T gemm.Float](b *Backend, k userkernel.Kernel, p gemm.Params
 // on operands that are staged for it.
 type userProduct[T gemm.Float] struct{ gemmer[T] }
 
-// Multiply implements gemm.Multiplier.
 func (g userProduct[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	run, err := g.Stage(ctx, c, a, b)
 	return once(ctx, run, err)
 }
 
-// Gemm implements gemm.Gemmer.
 func (g userProduct[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
 	c gemm.Matrix[T]) error {
 	run, err := g.StageGemm(ctx, tA, tB, alpha, a, b, beta, c)
 	return once(ctx, run, err)
 }
 
-// StageGemm implements gemm.GemmStager.
 func (g userProduct[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
 	c gemm.Matrix[T]) (gemm.Run, error) {
 	if tA != blas.NoTrans || tB != blas.NoTrans {

@@ -71,7 +71,6 @@ func (v *verifier) free() error {
 	return errors.Join(v.d.free(&v.found), v.d.free(&v.kept), v.d.free(&v.sums))
 }
 
-// launch starts a kernel of the verifier.
 func (v *verifier) launch(k *kernel, arguments ...uint64) error {
 	return v.d.launch(k, [3]int{8 * v.d.GPU.Multiprocessors, 1, 1}, [3]int{256, 1, 1}, 0, arguments)
 }

@@ -170,7 +170,7 @@ func parseCounters(log string) (map[string]Values, error) {
 		if strings.HasPrefix(function, cuda.Marked) {
 			mark = function
 		}
-		if mark == "" || function == mark || !isMain(function) {
+		if mark == "" || slices.Contains(append(besideKernels, mark, ""), function) { // "": the line of the units
 			continue
 		}
 		values, err := counterValues(names, launch)
@@ -183,9 +183,6 @@ func parseCounters(log string) (map[string]Values, error) {
 	}
 	return found, nil
 }
-
-// isMain reports whether a function, empty in the line of the units, is the one that multiplies.
-func isMain(function string) bool { return function != "" && !slices.Contains(besideKernels, function) }
 
 // counterValues returns the counters in a line of the table with columns of these names.
 func counterValues(names, launch []string) (Values, error) {

@@ -35,7 +35,6 @@ func FindDisassembler() (string, error) {
 // disassembly is the time limit of the disassembler.
 const disassembly = time.Minute
 
-// disassemble returns what the disassembler prints of a cubin.
 func disassemble(ctx context.Context, disassembler string, cubin []byte) (string, error) {
 	scratch, err := output.NewScratch("sass")
 	if err != nil {
@@ -102,7 +101,6 @@ var (
 		`(?:\x60\((\.L_x_\d+)\))?`) // \x60 is a backquote
 )
 
-// parse returns the code of the kernel in the disassembler's listing.
 func parse(listing, kernel string) (code, error) {
 	out := code{labels: map[string]int{}}
 	inside := false

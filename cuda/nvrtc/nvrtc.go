@@ -120,15 +120,11 @@ func (l *Library) Compile(p Program) (Image, error) {
 	}
 	code, log, err := l.compile(p, options)
 	if err != nil {
-		first := firstError(log)
 		if strings.Contains(log, "invalid value for --gpu-architecture") {
 			return Image{}, gemm.Unavailablef("NVRTC %s does not know %s", l.Version(), arch).
 				WithRemedy("open another version with %s", Variable)
 		}
-		if first == "" {
-			first = err.Error()
-		}
-		return Image{}, fmt.Errorf("%w: %s for %s: %s", ErrCompile, p.Name, arch, first)
+		return Image{}, fmt.Errorf("%w: %s for %s: %s", ErrCompile, p.Name, arch, cmp.Or(firstError(log), err.Error()))
 	}
 	kernels, rest, err := parse(log)
 	if err != nil {

@@ -1,6 +1,7 @@
 package nvrtc
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -24,7 +25,6 @@ type functions struct {
 	destroy   func(program *uintptr) int32
 }
 
-// open opens the library of that name or path.
 func open(name string) (*Library, error) {
 	// The library opens another library by name. It is in the same folder in a toolkit; without a toolkit the loader
 	// does not find it.
@@ -102,10 +102,7 @@ func (l *Library) compile(p Program, options []string) (code []byte, log string,
 		return data, l.failed(get(program, unsafe.Pointer(&data[0])), what)
 	}
 	text, err := read(l.logSize, l.log, "nvrtcGetProgramLog")
-	if failed != nil || err != nil {
-		if failed == nil {
-			failed = err
-		}
+	if failed = cmp.Or(failed, err); failed != nil {
 		return nil, string(text), failed
 	}
 	code, err = read(l.cubinSize, l.cubin, "nvrtcGetCUBIN")

@@ -118,7 +118,6 @@ func (m *multiplier[T]) Allocate(n int) ([]T, error) {
 	return allocate[T](context.Background(), w, m.variant, m.params, n)
 }
 
-// Multiply implements gemm.Multiplier.
 func (m *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	return m.product(ctx, 1, a, b, 0, c)
 }

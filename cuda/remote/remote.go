@@ -105,7 +105,6 @@ func (w *Worker) Serve(ctx context.Context) (*exec.Cmd, error) { return w.comman
 // Profile is Serve for a worker under a profiler: see cuda.Mark.
 func (w *Worker) Profile(ctx context.Context) (*exec.Cmd, error) { return w.command(ctx, "profile") }
 
-// command returns the command that runs the worker with an argument.
 func (w *Worker) command(ctx context.Context, argument string) (*exec.Cmd, error) {
 	program, err := Find()
 	if err != nil {
@@ -116,7 +115,6 @@ func (w *Worker) command(ctx context.Context, argument string) (*exec.Cmd, error
 	return cmd, nil
 }
 
-// describe requests a description of the system from the worker.
 func (w *Worker) describe(interruptible context.Context) (s cuda.System, err error) {
 	ctx, cancel := context.WithTimeout(interruptible, describeTime)
 	defer cancel()

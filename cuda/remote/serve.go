@@ -123,7 +123,6 @@ func (s *server) read(ctx context.Context, in io.Reader, tasks chan<- task) erro
 	}
 }
 
-// answer writes the reply to a request.
 func (s *server) answer(id int64, stages []timeline.Stage, err error) {
 	r := reply{ID: id, Stages: stages}
 	if err != nil {
@@ -138,7 +137,6 @@ func (s *server) answer(id int64, stages []timeline.Stage, err error) {
 	s.writeErr = cmp.Or(s.writeErr, s.out.Encode("reply", r))
 }
 
-// writeError returns the first error of writing.
 func (s *server) writeError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +198,6 @@ func ofType[T gemm.Element](s *server, t task, more blasOf[T]) (waiter, error) {
 	return multiply(s, t, m, more)
 }
 
-// variant returns the variant with the name.
 func (s *server) variant(name string) (gemm.Variant, error) {
 	v, err := gemm.Lookup(s.variants, name)
 	if err != nil {

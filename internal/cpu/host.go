@@ -89,7 +89,6 @@ func text(files reader, name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// number returns the integer in a file.
 func number(files reader, name string) (int64, bool) {
 	n, err := strconv.ParseInt(text(files, name), 10, 64)
 	return n, err == nil
@@ -212,7 +211,6 @@ func hugePages(policy string) string {
 	return chosen
 }
 
-// system returns the distribution and the kernel.
 func system(files reader) string {
 	name := runtime.GOOS
 	if kernel := text(files, "proc/sys/kernel/osrelease"); kernel != "" {

@@ -7,22 +7,21 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"gemm/gemmtest/reporttest"
 	"gemm/internal/cpu"
 )
 
 func size(n float64) string { return humanize.IBytes(uint64(n)) }
 
 func TestWrite(t *testing.T) {
-	server := reporttest.Machine(2, 2, 1, 4, 2)
+	server := machine(2, 2, 1, 4, 2)
 	server.GPUs = []cpu.AttachedGPU{{Name: "H100", PCI: "0000:3b:00.0", Node: 1},
 		{Name: "A2", PCI: "0000:af:00.0", Node: -1}}
 	server.Nodes = append(server.Nodes, cpu.Node{ID: 4, Bytes: 8 << 30})
 	server.Nodes[0].Bytes -= 1 << 30 // which the firmware keeps
-	virtual := reporttest.Machine(2, 1, 1, 2, 1)
+	virtual := machine(2, 1, 1, 2, 1)
 	virtual.Nodes = []cpu.Node{{ID: 0, Processors: "0-3", Bytes: 8 << 30}}
 	virtual.Caches[2].Sets = []string{"0-3"}
-	torn := reporttest.Machine(2, 1, 1, 2, 1)
+	torn := machine(2, 1, 1, 2, 1)
 	torn.Caches[2].Sets = []string{"1-2"}
 	bare := &cpu.Topology{Processors: "0-1", Packages: []cpu.Package{{Processors: "0-1"}},
 		Cores: []string{"0", "1"}}
@@ -49,13 +48,13 @@ NUMA node 4, 8.0 GiB of memory alone
 GPU H100 at 0000:3b:00.0, NUMA node 1
 GPU A2 at 0000:af:00.0
 `},
-		"many that are alike": {reporttest.Machine(1, 1, 8, 8, 2), `
+		"many that are alike": {machine(1, 1, 8, 8, 2), `
 package 0: processors 0-127
   NUMA node 0, 64 GiB: processors 0-127
     8 × L3 32 MiB: processors 0-127
       8 cores of 2 processors, L2 2.0 MiB, L1d 48 KiB: processors 0-7,64-71
 `},
-		"hybrid": {reporttest.Hybrid(), `
+		"hybrid": {hybrid(), `
 package 0: processors 0-7
   NUMA node 0, 16 GiB: processors 0-7
     L3 12 MiB: processors 0-7
@@ -83,7 +82,7 @@ package 1: processors 2-3
 package 0: processors 0-1
   2 cores: processors 0-1
 `},
-		"6 nodes": {reporttest.Machine(1, 6, 1, 1, 1), `
+		"6 nodes": {machine(1, 6, 1, 1, 1), `
 package 0: processors 0-5
   6 NUMA nodes, 64 GiB each: processors 0-5
     core, L3 32 MiB, L2 2.0 MiB, L1d 48 KiB: processors 0

@@ -25,7 +25,6 @@ func interrupt(cmd *exec.Cmd) error {
 // parent is the process that started this one.
 var parent = os.Getppid()
 
-// errOrphan: the process that started this one has ended.
 var errOrphan = errors.New("the process that started this one has ended")
 
 // DieWithParent makes the system kill this process when its parent ends, even if this process hangs. After an error the

@@ -119,7 +119,6 @@ func (r *Reader) Next() (f Frame, err error) {
 	return Frame{word, text, r.left}, nil
 }
 
-// valid reports whether a frame can have the word and the text.
 func valid(word, text string) bool {
 	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz-") == "" && !strings.ContainsAny(text, "\n\x00")
 }

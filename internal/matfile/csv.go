@@ -43,7 +43,6 @@ type blanks struct {
 	line  []byte // that is left
 }
 
-// Read implements io.Reader.
 func (b *blanks) Read(p []byte) (int, error) {
 	if len(b.line) == 0 {
 		line, err := b.lines.ReadBytes('\n')
@@ -94,7 +93,6 @@ func (f *File) parseCSV() error {
 	return checkShape(f.Rows, f.Cols)
 }
 
-// readCSV reads the elements into m.
 func readCSV[T gemm.Element](f *File, m gemm.Matrix[T]) error {
 	r, err := csvReader(f.data)
 	if err != nil {

@@ -76,7 +76,6 @@ type interruptible struct {
 	io.ReaderAt
 }
 
-// ReadAt implements io.ReaderAt.
 func (r interruptible) ReadAt(p []byte, offset int64) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
@@ -145,7 +144,6 @@ func CheckName(name string) error {
 	return fmt.Errorf("%s: the name ends neither in .npy nor in .mtx nor in .csv", name)
 }
 
-// extension returns the extension of name in lower case.
 func extension(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
 // checkShape returns an error unless a rows×cols matrix can be addressed: both dimensions are not

@@ -72,7 +72,6 @@ func mtxStart(data *io.SectionReader) (banner, sizes []string, l *lines, err err
 	return banner, sizes, l, err
 }
 
-// parseMTX reads the banner and the sizes.
 func (f *File) parseMTX() error {
 	banner, sizes, l, err := mtxStart(f.data)
 	if err != nil {
@@ -232,7 +231,6 @@ func put[T gemm.Element](m gemm.Matrix[T], i, j int, v T, symmetry string) error
 	return nil
 }
 
-// isInteger reports whether text is an integer in decimal digits.
 func isInteger(text string) bool {
 	if strings.HasPrefix(text, "+") || strings.HasPrefix(text, "-") {
 		text = text[1:]
@@ -240,7 +238,6 @@ func isInteger(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// isInf reports whether x is an infinity.
 func isInf[T gemm.Element](x T) bool { return math.IsInf(value(x), 0) }
 
 // value returns x as a float64; 0 in the field.

@@ -40,7 +40,6 @@ type npyBody struct {
 	order   binary.ByteOrder
 }
 
-// parseNPY reads the header.
 func (f *File) parseNPY() error {
 	text, offset, err := npyHeader(f.data)
 	if err != nil {
@@ -210,7 +209,6 @@ func npyShape(tuple string) ([2]int, error) {
 	return [2]int(dims), nil
 }
 
-// readNPY reads the elements into m.
 func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
 	decode := npyNumber[T](f, body)
 	if p, ok := any(&decode).(*func([]byte) (gf256.Elem, error)); ok {

@@ -56,7 +56,6 @@ type interruptibleWriter struct {
 	io.Writer
 }
 
-// Write implements io.Writer.
 func (w interruptibleWriter) Write(p []byte) (int, error) {
 	if err := w.ctx.Err(); err != nil {
 		return 0, err

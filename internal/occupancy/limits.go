@@ -34,7 +34,6 @@ func ParseCapability(text string) (Capability, error) {
 	return Capability{}, unknown(text)
 }
 
-// unknown returns the error for a capability that is not in the table.
 func unknown(name string) error {
 	var known []string
 	for _, c := range Capabilities() {

@@ -39,16 +39,12 @@ func Sweep(c Capability, k Kernel, over Resource) ([]Occupancy, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n := len(steps); over == Shared && n > 0 && same(steps[n-1], o) {
+		if n := len(steps); over == Shared && n > 0 && steps[n-1].Blocks == o.Blocks &&
+			slices.Equal(steps[n-1].LimitedBy, o.LimitedBy) {
 			steps[n-1] = o
 		} else {
 			steps = append(steps, o)
 		}
 	}
 	return steps, nil
-}
-
-// same reports whether a and b have as many blocks for the same reasons.
-func same(a, b Occupancy) bool {
-	return a.Blocks == b.Blocks && slices.Equal(a.LimitedBy, b.LimitedBy)
 }

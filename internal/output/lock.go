@@ -44,7 +44,7 @@ func NewLock(name string) (*Lock, error) {
 		file := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDONLY), flock.SetPermissions(Permissions))
 		held, err := file.TryLock()
 		switch {
-		case lockless(err):
+		case errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK): // the file system has no locks
 			return &Lock{}, nil
 		case err != nil:
 			return nil, Unwritable(name, err)
@@ -94,11 +94,6 @@ func inUse(name, path string) error {
 		}
 	}
 	return fmt.Errorf("%s %w by %s: wait until it ends, or name another file", name, ErrInUse, holder)
-}
-
-// lockless reports whether err says that a file system has no locks.
-func lockless(err error) bool {
-	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK)
 }
 
 // hold locks the file that this process has just created at path. held is false if a sweep was faster. lock

@@ -134,10 +134,15 @@ func (p *Pending) Discard() {
 	release(p.lock)
 }
 
-// Write replaces the file called name by a file with the data, completely or not at all. It also removes what
-// killed processes left of it. A new file has the permissions perm before the umask; force is Create's.
+// Write is Replace, and also removes what killed processes left of the file.
 func Write(name string, data []byte, perm fs.FileMode, force bool) error {
 	Sweep(name)
+	return Replace(name, data, perm, force)
+}
+
+// Replace replaces the file called name by a file with the data, completely or not at all. A new file has the
+// permissions perm before the umask; force is Create's.
+func Replace(name string, data []byte, perm fs.FileMode, force bool) error {
 	p, err := Create(name, perm, force)
 	if err != nil {
 		return err

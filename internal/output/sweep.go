@@ -24,7 +24,6 @@ func IsTemporary(base string) bool {
 	return ok
 }
 
-// finalName returns the final name of a file with a temporary name.
 func finalName(temporary string) (base string, ok bool) {
 	i := strings.LastIndex(temporary, mark)
 	if i < 2 || temporary[0] != '.' || !isDigits(temporary[i+len(mark):]) {
@@ -36,7 +35,6 @@ func finalName(temporary string) (base string, ok bool) {
 // digits returns 16 random digits of names.
 func digits() string { return fmt.Sprintf("%016x", rand.Uint64()) }
 
-// isDigits reports whether s is of the form of digits.
 func isDigits(s string) bool {
 	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -87,7 +87,6 @@ func (p *Process) wake() (stop func()) {
 	}
 }
 
-// clocks returns the time, and the processor time of the process.
 func (p *Process) clocks() clocks {
 	at, cpu := time.Since(epoch), unix.Timespec{}
 	const ofProcess = 2 // CPUCLOCK_SCHED, see clock_getcpuclockid

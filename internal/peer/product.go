@@ -98,7 +98,6 @@ func StageBatch[T gemm.Float](ctx context.Context, l *Library, call Call, op Ope
 	return stage(ctx, l, call, op, [3]int{m, n, k}, matrices(c), matrices(a), matrices(b))
 }
 
-// matrices returns the matrices of a batch.
 func matrices[T gemm.Float](x gemm.Batch[T]) []gemm.Matrix[T] {
 	out := make([]gemm.Matrix[T], x.Count)
 	for i := range out {
@@ -123,7 +122,7 @@ func stage[T gemm.Float](ctx context.Context, l *Library, call Call, op Operatio
 		pads = [3]int{}
 	}
 	request := fmt.Sprintf("stage %s %s %s %d %c%c %x %x %d %d %d %d %d %d %d", gemm.TypeOf[T]().Name, call.ABI,
-		call.Symbol, guarded, letter(op.TransA), letter(op.TransB), op.Alpha, op.Beta, shape[0], shape[1], shape[2],
+		call.Symbol, guarded, Letter(op.TransA), Letter(op.TransB), op.Alpha, op.Beta, shape[0], shape[1], shape[2],
 		pads[0], pads[1], pads[2], len(c))
 	sent := slices.Concat(a, b)
 	if op.Beta != 0 {
@@ -263,15 +262,14 @@ func has[T gemm.Float](x T, pattern uint64) bool {
 	return math.Float64bits(float64(x)) == pattern
 }
 
-// letter returns t as BLAS knows it; real matrices have no other conjugate.
-func letter(t blas.Transpose) rune {
+// Letter returns t as BLAS knows it; real matrices have no other conjugate.
+func Letter(t blas.Transpose) byte {
 	if t == blas.NoTrans {
 		return 'N'
 	}
 	return 'T'
 }
 
-// rows returns the bytes of the rows of matrices.
 func rows[T gemm.Number](matrices []gemm.Matrix[T]) (all [][]byte) {
 	for _, x := range matrices {
 		if x.Stride == x.Cols {
@@ -285,7 +283,6 @@ func rows[T gemm.Number](matrices []gemm.Matrix[T]) (all [][]byte) {
 	return all
 }
 
-// raw returns the bytes of a row.
 func raw[T gemm.Number](row []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), len(row)*int(unsafe.Sizeof(zero)))

@@ -40,11 +40,6 @@ func Torch(threads int) Library { return Library{Name: "torch", Title: "PyTorch"
 // Plain returns Python without a library: the loops of a textbook over lists of lists, in f64.
 func Plain() Library { return Library{Name: "python", Title: "Python", Number: 1} }
 
-// TorchOnGPU returns PyTorch on the GPU with the number.
-func TorchOnGPU(number int) Library {
-	return Library{Name: "torch", Title: "PyTorch", GPU: true, Number: number}
-}
-
 // Variable is the environment variable that names the program of Python.
 const Variable = "GEMM_PYTHON"
 
@@ -80,12 +75,10 @@ var (
 )
 
 // key returns the key of the library with the Python in use.
-func (l Library) key() key { return key{cmp.Or(os.Getenv(Variable), "python3"), l} }
-
 // acquire returns a process with the library, one that is idle or a new one. It is the caller's until it
 // is released. The error is an ErrUnavailable if there is no Python, no library or no GPU.
 func (l Library) acquire(ctx context.Context) (*process, error) {
-	s := l.key()
+	s := key{cmp.Or(os.Getenv(Variable), "python3"), l}
 	if p, ok := idle.Get(s); ok {
 		return p, nil
 	}

@@ -40,14 +40,14 @@ func New[T gemm.Float](l Library) (*Multiplier[T], error) {
 // product, whose context may end; its error is an ErrUnavailable if there is none. sets returns the number
 // of copies of operands of the given total size.
 func NewOnGPU[T gemm.Number](number int, tf32 bool, sets func(bytes int64) int) *Multiplier[T] {
-	x := &Multiplier[T]{library: TorchOnGPU(number), compute: gemm.TypeOf[T]().Name, sets: sets}
+	l := Library{Name: "torch", Title: "PyTorch", GPU: true, Number: number}
+	x := &Multiplier[T]{library: l, compute: gemm.TypeOf[T]().Name, sets: sets}
 	if tf32 {
 		x.compute = "tf32"
 	}
 	return x
 }
 
-// acquire returns a process with the library.
 func (x *Multiplier[T]) acquire(ctx context.Context) (*process, error) {
 	p, err := x.library.acquire(ctx)
 	if err == nil {

@@ -102,7 +102,6 @@ func (s *Sampler) Rewarm(ctx context.Context) error {
 // Sample returns the shortest time of a sample in Rewarm, or the last in Warm; 0 before.
 func (s *Sampler) Sample() time.Duration { return s.sample }
 
-// again takes a sample.
 func (s *Sampler) again(ctx context.Context) (time.Duration, error) {
 	if s.Before != nil {
 		s.Before()

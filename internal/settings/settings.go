@@ -183,7 +183,6 @@ func pathOf(host tuned.Host) (string, error) {
 	return filepath.Join(dir, "gemm", fileOf(host)), nil
 }
 
-// thisHost returns this host.
 var thisHost = sync.OnceValue(func() tuned.Host {
 	facts := cpu.Host()
 	h := tuned.Host{CPU: facts.Model, Caches: []tuned.Cache{}}

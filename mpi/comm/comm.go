@@ -79,7 +79,6 @@ func elementOf[T gemm.Element]() element {
 	return gemm.ByType(gemm.TypeOf[T]().Name, float64s, float32s, none, none, bytes)
 }
 
-// bufferOf returns m as a message.
 func bufferOf[T gemm.Element](m gemm.Matrix[T]) (buffer, error) {
 	l, err := layoutOf(m.Rows, m.Cols, m.Stride)
 	b := buffer{kind: elementOf[T](), layout: l}
@@ -136,7 +135,6 @@ func (r *Request) completed() error {
 	return r.then()
 }
 
-// request starts a message of c with the buffer.
 func request(c *Comm, b buffer, begin func(*Request) error) (*Request, error) {
 	r := &Request{log: c.log}
 	if b.at != nil {
@@ -336,7 +334,6 @@ func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each int, 
 	return b, err
 }
 
-// lengths returns the lengths and the beginnings of the spans.
 func lengths(spans []plan.Span) (counts, from []int) {
 	for _, s := range spans {
 		counts, from = append(counts, s.Len()), append(from, s.Lo)

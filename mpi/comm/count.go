@@ -17,14 +17,12 @@ func (c *Comm) count(f func(calls plan.Calls)) {
 // valid reports whether the rank is one of c.
 func (c *Comm) valid(rank int) bool { return 0 <= rank && rank < c.size }
 
-// countSent counts a message to a rank.
 func (c *Comm) countSent(bytes int64, to int) {
 	if c.valid(to) {
 		c.count(func(calls plan.Calls) { calls.Send(c.rank, to, bytes) })
 	}
 }
 
-// countReceived counts a message from a rank.
 func (c *Comm) countReceived(bytes int64, from int) {
 	if c.valid(from) {
 		c.count(func(calls plan.Calls) { calls.Send(from, c.rank, bytes) })
@@ -36,7 +34,6 @@ func (c *Comm) countFetched(bytes int64, from int) {
 	c.count(func(calls plan.Calls) { calls.Fetch(c.rank, from, bytes) })
 }
 
-// countBcast counts a Bcast.
 func (c *Comm) countBcast(bytes int64, root int) {
 	if c.valid(root) {
 		c.count(func(calls plan.Calls) { calls.Bcast(plan.UpTo(c.size), root, bytes) })

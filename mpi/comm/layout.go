@@ -51,7 +51,6 @@ func layoutOf(m, n, stride int) (layout, error) {
 	}
 }
 
-// bytesOf returns the bytes of a matrix's elements.
 func bytesOf[T gemm.Element](m gemm.Matrix[T]) int64 {
 	return int64(m.Rows) * int64(m.Cols) * int64(gemm.TypeOf[T]().Size)
 }

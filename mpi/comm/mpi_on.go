@@ -212,7 +212,6 @@ import (
 // Built reports whether this build has MPI.
 const Built = true
 
-// handle is the communicator of MPI.
 type handle struct {
 	comm  C.MPI_Comm
 	world *mpi.Comm // the same communicator in empi, for all ranks only
@@ -221,10 +220,8 @@ type handle struct {
 // pending is the request of MPI, in C memory, because MPI writes to it.
 type pending struct{ request *C.MPI_Request }
 
-// window is the handle of a memory window.
 type window struct{ win C.MPI_Win }
 
-// failed converts the return code of a call to an error.
 func failed(code C.int, call string) error {
 	if code == C.MPI_SUCCESS {
 		return nil
@@ -436,7 +433,6 @@ func typed(kind element, l layout, extent int) (C.MPI_Datatype, error) {
 	return t, err
 }
 
-// message returns the count and the type of a buffer.
 func (b buffer) message() (C.int, C.MPI_Datatype, error) {
 	switch b.shape {
 	case elements:
@@ -555,7 +551,6 @@ func partType(b buffer) (C.MPI_Datatype, error) {
 	return typed(b.kind, layout{shape: rows, cols: b.cols, stride: b.cols}, b.stride)
 }
 
-// flag returns x as a C integer.
 func flag(x bool) C.int {
 	if x {
 		return 1
@@ -563,7 +558,6 @@ func flag(x bool) C.int {
 	return 0
 }
 
-// ints returns xs as C integers.
 func ints(xs []int) []C.int {
 	out := make([]C.int, len(xs))
 	for i, x := range xs {

@@ -206,7 +206,6 @@ func (p Pattern) Pairs(hosts []int) int {
 	return most
 }
 
-// on returns the ranks of a host.
 func on(hosts []int, host int) []int {
 	var out []int
 	for r, h := range hosts {

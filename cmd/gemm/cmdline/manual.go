@@ -58,7 +58,7 @@ func define(b *strings.Builder, term, text string) {
 func addCommands(b *strings.Builder, name string, commands []*cli.Command) {
 	for _, c := range commands {
 		full := name + " " + c.Name
-		fmt.Fprintf(b, "### %s\n\n%s.\n\n", full, escape(upper(c.Usage)))
+		fmt.Fprintf(b, "### %s\n\n%s.\n\n", full, escape(strings.ToUpper(c.Usage[:1])+c.Usage[1:]))
 		if usage := strings.TrimSpace(c.UsageText); usage != "" {
 			for line := range strings.Lines(full + " " + usage) {
 				fmt.Fprintf(b, "    %s\n", strings.TrimSpace(line))
@@ -75,7 +75,6 @@ func addCommands(b *strings.Builder, name string, commands []*cli.Command) {
 	}
 }
 
-// addFlag adds an option.
 func addFlag(b *strings.Builder, f cli.DocGenerationFlag) {
 	term, usage := "**--"+f.Names()[0]+"**", f.GetUsage()
 	if parts := strings.SplitN(usage, "`", 3); len(parts) == 3 && parts[0] == "" {
@@ -110,6 +109,3 @@ func markdown(text string) string {
 // escape returns a text in which no sign is one of Markdown.
 var escape = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, ">", `\>`, "[", `\[`, "]", `\]`,
 	"`", "\\`").Replace
-
-// upper returns a text that begins with a capital letter.
-func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -314,7 +314,6 @@ type Pair struct {
 	Verdict    string     // faster, slower or level: by more than the noise, and Tolerance if they were not interleaved
 }
 
-// pairOf compares the two.
 func pairOf(own, peer record.Record) Pair {
 	p := Pair{own, peer, Versus(peer, own), "slower"}
 	switch ratio := p.Comparison.Ratio; {

@@ -154,7 +154,6 @@ func (a Answer) fastestOf(names []string, fastest func(name string) (record.Reco
 	return out
 }
 
-// fastestVariants returns the fastest row of each variant of a family at n.
 func (a Answer) fastestVariants(family string, n int) []Fastest {
 	return a.fastestOf(Distinct(a.rows, VariantOf), func(variant string) (record.Record, bool) {
 		return a.Fastest(n, func(r record.Record) bool {

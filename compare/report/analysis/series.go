@@ -85,7 +85,6 @@ type Series struct {
 	Rows    []record.Record // along the axis, ascending
 }
 
-// seriesOf returns the series of rows, sorted by size.
 func (v *View) seriesOf(a Axis, rows []record.Record) []Series {
 	var out []Series
 	if a == OverRanks { // of as many ranks, rows on the fewest hosts are kept

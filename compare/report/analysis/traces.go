@@ -118,7 +118,6 @@ func (v *View) WarpTraces(typ string) []WarpTrace {
 	return out
 }
 
-// warpTraceOf returns the trace of the first multiprocessor of the trace.
 func warpTraceOf(t record.Trace) WarpTrace {
 	c := WarpTrace{Trace: t}
 	for _, g := range t.Inside {

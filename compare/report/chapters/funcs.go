@@ -279,7 +279,6 @@ func (s *formatter) rate(r record.Record) page.Text {
 	return text
 }
 
-// speed returns the rate of a row with its unit.
 func (s *formatter) speed(r record.Record) page.Text {
 	_, unit := analysis.Speed(r)
 	return s.rate(r) + page.Text(" "+unit)

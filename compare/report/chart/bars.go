@@ -48,7 +48,6 @@ const (
 	groupGap  = 4.5
 )
 
-// laidBar is a bar in its place.
 type laidBar struct {
 	Bar
 	at, from, to float64 // at: its upper edge, or its left one in Columns

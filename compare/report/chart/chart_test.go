@@ -53,7 +53,7 @@ var charts = map[string][]Chart{
 	}},
 	"sketch": {Sketch{Height: 80,
 		Fills: []Fill{{20, 10, 26, 26, 1}, {10, 10, 100, 50, Blank}, {46, 10, 26, 26, 1}, {20, 36, 26, 26, Strong + 2}},
-		Lines: []Line{{20, 36, 72, 36, Gap}, {20, 70, 72, 70, Thin}, {20, 75, 72, 75, Dotted}},
+		Lines: []Line{{20, 36, 72, 36, Gap}, {20, 70, 72, 70, Thin}},
 		Notes: []Note{{33, 28, 17, Middle, true, "7"}, {120, 28, 18, Begin, false, "线程 <&>"}},
 		Latin: &Sketch{Height: 80, Notes: []Note{{120, 28, 18, Begin, false, "thread"}}},
 	}},

@@ -192,7 +192,6 @@ func (ch Curve) draw(c draw.Canvas) {
 	}
 }
 
-// limits draws the limit and the slope.
 func (ch Curve) limits(c draw.Canvas, p *plot.Plot) {
 	if ch.Limit.Level <= 0 {
 		return

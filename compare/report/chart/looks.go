@@ -36,7 +36,6 @@ func LookOf(i int) Look {
 	return l
 }
 
-// glyph returns the style of l's marker.
 func (l Look) glyph() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: l.Color, Radius: vg.Points(2.9), Shape: l.Marker}
 }

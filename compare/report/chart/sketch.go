@@ -76,14 +76,12 @@ type Stroke int
 const (
 	Gap Stroke = iota
 	Thin
-	Dotted
 )
 
-// strokes are their colours, widths and dashes.
-var strokes = []struct {
-	color       color.RGBA
-	width, dash int
-}{{Paper, 2, 0}, {Ink, 2, 0}, {Mid, 2, 6}}
+// strokes are their colours.
+var strokes = []color.RGBA{Paper, Ink}
+
+const strokeWidth = 2
 
 // Note is a text whose baseline begins, is centred or ends at a place.
 type Note struct {
@@ -127,11 +125,7 @@ func (s Sketch) draw(c draw.Canvas) {
 		c.Fill(vg.Rectangle{Min: at(f.X, f.Y+f.High), Max: at(f.X+f.Wide, f.Y)}.Path())
 	}
 	for _, l := range s.Lines {
-		look := strokes[l.Stroke]
-		style := draw.LineStyle{Color: look.color, Width: units(look.width)}
-		if look.dash > 0 {
-			style.Dashes = []vg.Length{units(look.dash)}
-		}
+		style := draw.LineStyle{Color: strokes[l.Stroke], Width: units(strokeWidth)}
 		c.StrokeLines(style, []vg.Point{at(l.X1, l.Y1), at(l.X2, l.Y2)})
 	}
 	for _, n := range s.Notes {
@@ -175,14 +169,14 @@ func (s Sketch) svg(w io.Writer, title string) error {
 			fmt.Fprintf(&b, "<path fill=\"%s\" d=\"%s\"/>\n", Hex(Tint(tint).color()), paths[tint].String())
 		}
 	}
-	var lines [3]strings.Builder
+	var lines [2]strings.Builder
 	for _, l := range s.Lines {
 		fmt.Fprintf(&lines[l.Stroke], "M%d %dL%d %d", l.X1, l.Y1, l.X2, l.Y2)
 	}
-	for kind, look := range strokes {
+	for kind, color := range strokes {
 		if lines[kind].Len() > 0 {
-			fmt.Fprintf(&b, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%d\" stroke-dasharray=\"%d\" "+
-				"d=\"%s\"/>\n", Hex(look.color), look.width, look.dash, lines[kind].String())
+			fmt.Fprintf(&b, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%d\" stroke-dasharray=\"0\" "+
+				"d=\"%s\"/>\n", Hex(color), strokeWidth, lines[kind].String())
 		}
 	}
 	groups := map[string]string{} // texts by the element around them

@@ -193,7 +193,6 @@ func newDrawn(v *analysis.View) drawn {
 	return d
 }
 
-// of returns the drawn rows of one experiment and type.
 func (d drawn) of(experiment record.Experiment, typ string) []record.Record {
 	return analysis.Pick(d.rows, func(r record.Record) bool { return r.Experiment == experiment && r.Type == typ })
 }

@@ -171,9 +171,7 @@ func (t *Templates) explained(err error, data any) error {
 		}
 	} else if m := wrongName.FindStringSubmatch(text); m != nil {
 		wrong = m[1]
-		for name := range t.funcs {
-			names = append(names, name)
-		}
+		names = slices.Collect(maps.Keys(t.funcs))
 	}
 	return fmt.Errorf("template %s%s", strings.ReplaceAll(text, "\n", " "), nearest(wrong, names))
 }

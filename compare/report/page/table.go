@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -163,10 +164,7 @@ func (c Column) column(lang string, key, rows reflect.Value,
 		if err != nil {
 			return "", nil, false, err
 		}
-		cells[i] = strings.ReplaceAll(pipe(text), "\n", " ")
-		if cells[i] == "" {
-			cells[i] = absent
-		}
+		cells[i] = cmp.Or(strings.ReplaceAll(pipe(text), "\n", " "), absent)
 		some = some || cells[i] != absent
 	}
 	return head, cells, some, nil

@@ -13,7 +13,6 @@ import (
 var errNoBatch = errors.New("computes one product at a time where its operands lie: choose a variant with batches, " +
 	"such as cuda/tuned or cuda/cublas in f32 or f64")
 
-// prepareBatch prepares the batch of the case by m.
 func prepareBatch[T gemm.Element](t *candidate, m gemm.Multiplier[T], s *operandCache[T]) error {
 	c, place := t.c, batchStager(m)
 	var once func(ctx context.Context, of verify.Batch[T]) error

@@ -118,7 +118,6 @@ func prepare[T gemm.Element](ctx context.Context, t *candidate, s *operandCache[
 	return nil
 }
 
-// verification is how a product is verified.
 type verification struct {
 	limit     verify.Limit
 	assures   bool // a result within the limit is verified; otherwise, and without integers, the case is not measured
@@ -282,7 +281,6 @@ func (t *candidate) verify() {
 	}
 }
 
-// addVerdict adds the verdict to the row.
 func (t *candidate) addVerdict(v verify.Verdict) {
 	t.row.Residual, t.row.Bound = record.Number(v.Residual), record.Number(v.Bound)
 	t.row.Status = record.OK
@@ -291,7 +289,6 @@ func (t *candidate) addVerdict(v verify.Verdict) {
 	}
 }
 
-// warning adds a warning to the row.
 func (t *candidate) warn(n note.Note) { t.row.Warnings = append(t.row.Warnings, n) }
 
 // within runs f under the rest of the time limit.

@@ -108,7 +108,6 @@ func (c *chain[T]) add(threads int) {
 	wait.Wait()
 }
 
-// addRows adds some matrix rows.
 func (c *chain[T]) addRows(from, to int) {
 	for i := from; i < to; i++ {
 		switch sum := any(c.sum.Row(i)).(type) {

@@ -105,7 +105,6 @@ func (t *turn) followUp(ctx context.Context) {
 	}
 }
 
-// finish returns the rows and the traces.
 func (t *turn) finish(ctx context.Context) ([]record.Record, []record.Trace) {
 	records := make([]record.Record, len(t.candidates))
 	var traces []record.Trace

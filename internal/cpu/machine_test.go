@@ -1,4 +1,4 @@
-package reporttest
+package cpu_test
 
 import (
 	"strings"
@@ -6,9 +6,9 @@ import (
 	"gemm/internal/cpu"
 )
 
-// Machine returns a host with packages of nodes of L3 caches of cores of threads, given as their numbers in each.
+// machine returns a host with packages of nodes of L3 caches of cores of threads, given as their numbers in each.
 // Processors are numbered as Linux does: the first threads of all cores, then the second ones. All are usable.
-func Machine(packages, nodes, caches, cores, threads int) *cpu.Topology {
+func machine(packages, nodes, caches, cores, threads int) *cpu.Topology {
 	all := packages * nodes * caches * cores
 	parts := func(n int) (lists []string) { // of equal size
 		for i := range n {
@@ -36,9 +36,9 @@ func Machine(packages, nodes, caches, cores, threads int) *cpu.Topology {
 	return t
 }
 
-// Hybrid returns a laptop: two performance cores of two processors with an L2 cache each, and four efficiency cores
+// hybrid returns a laptop: two performance cores of two processors with an L2 cache each, and four efficiency cores
 // that share one.
-func Hybrid() *cpu.Topology {
+func hybrid() *cpu.Topology {
 	return &cpu.Topology{
 		Processors: "0-7", Usable: "0-7",
 		Packages: []cpu.Package{{ID: 0, Processors: "0-7"}},
