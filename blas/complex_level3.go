@@ -72,15 +72,11 @@ func (p *complexPool[T, C]) symm(i Implementation, hermitian bool, s blas.Side, 
 // rank is her2k or syr2k if two, otherwise herk or syrk, which have no B. It returns false as symm does.
 func (p *complexPool[T, C]) rank(i Implementation, hermitian, two bool, ul blas.Uplo, t blas.Transpose, n, k int,
 	alpha C, a []C, lda int, b []C, ldb int, beta C, c []C, ldc int) bool {
-	fits := false
-	switch {
-	case t != NoTrans && t != other(hermitian):
-	case two:
-		fits = syr2kFits(ul, t, n, k, a, lda, b, ldb, c, ldc)
-	default:
-		fits = syrkFits(ul, t, n, k, a, lda, c, ldc)
+	second, ld := b, ldb
+	if !two {
+		second, ld = a, lda
 	}
-	if !fits {
+	if t != NoTrans && t != other(hermitian) || !rankFits(ul, t, n, k, a, lda, second, ld, c, ldc) {
 		return false
 	}
 	r := p.acquire(i)

@@ -24,16 +24,17 @@ func filledComplex(rng *rand.Rand, n int) []complex128 {
 	return out
 }
 
-func narrowed(x []complex128) []complex64 {
-	out := make([]complex64, len(x))
-	for i := range x {
-		out[i] = complex64(x[i])
+// multiplied returns C after Gemm with the operands of x.
+func multiplied[T element](t *testing.T, x call[T]) []T {
+	matrix := func(data []T, ld, rows, cols int) gemm.Matrix[T] {
+		return gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: ld, Data: data}
 	}
-	return out
-}
-
-func matrixOf[T gemm.Scalar](rows, cols, ld int, data []T) gemm.Matrix[T] {
-	return gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: ld, Data: data}
+	rowsA, colsA := ordered(x.tA, x.m, x.k)
+	rowsB, colsB := ordered(x.tB, x.k, x.n)
+	c := slices.Clone(x.c)
+	gemmtest.Must(t, Gemm(x.tA, x.tB, x.alpha, matrix(x.a, x.lda, rowsA, colsA), matrix(x.b, x.ldb, rowsB, colsB), x.beta,
+		matrix(c, x.ldc, x.m, x.n)))
+	return c
 }
 
 // TestComplexProducts compares products of several blocks with gonum, for both types, with NaN where β = 0 must not
@@ -48,35 +49,27 @@ func TestComplexProducts(t *testing.T) {
 			tA, tB := all[i%3], all[i/3]
 			rowsA, colsA := ordered(tA, m, k)
 			rowsB, colsB := ordered(tB, k, n)
-			lda, ldb, ldc := colsA+gap, colsB+gap, n+gap
-			alpha, beta := complex(0.5, -2), [3]complex128{0, 1, complex(2, 3)}[i%3]
-			a, b, c := filledComplex(rng, rowsA*lda), filledComplex(rng, rowsB*ldb), filledComplex(rng, m*ldc)
-			want := slices.Clone(c)
-			gonum.Implementation{}.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, want, ldc)
-			if beta == 0 {
+			x := call[complex128]{tA: tA, tB: tB, m: m, n: n, k: k, alpha: complex(0.5, -2),
+				beta: [3]complex128{0, 1, complex(2, 3)}[i%3], lda: colsA + gap, ldb: colsB + gap, ldc: n + gap}
+			x.a, x.b, x.c = filledComplex(rng, rowsA*x.lda), filledComplex(rng, rowsB*x.ldb), filledComplex(rng, m*x.ldc)
+			gonums := x.clone()
+			complexDoubles(gonum.Implementation{}).run("gemm", gonums)
+			if x.beta == 0 {
 				for i := range m {
-					c[i*ldc] = cmplx.NaN()
+					x.c[i*x.ldc] = cmplx.NaN()
 				}
 			}
-			c32, byGemm := narrowed(c), slices.Clone(c)
-			byGemm32 := narrowed(byGemm)
-			workers := Implementation{Workers: 1 + i%3}
-			workers.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-			workers.Cgemm(tA, tB, m, n, k, complex64(alpha), narrowed(a), lda, narrowed(b), ldb, complex64(beta), c32,
-				ldc)
-			gemmtest.Must(t, errors.Join(
-				Gemm(tA, tB, alpha, matrixOf(rowsA, colsA, lda, a), matrixOf(rowsB, colsB, ldb, b), beta,
-					matrixOf(m, n, ldc, byGemm)),
-				Gemm(tA, tB, complex64(alpha), matrixOf(rowsA, colsA, lda, narrowed(a)),
-					matrixOf(rowsB, colsB, ldb, narrowed(b)), complex64(beta), matrixOf(m, n, ldc, byGemm32))))
-			if !slices.Equal(byGemm, c) || !slices.Equal(byGemm32, c32) {
-				t.Fatalf("%d×%d×%d %c %c: Gemm differs from Zgemm or Cgemm", m, n, k, tA, tB)
+			narrow := as(x, func(x complex128) complex64 { return complex64(x) })
+			want, c32 := gonums.c, runSingle(x, "gemm").c
+			byGemm, byGemm32 := multiplied(t, x), multiplied(t, narrow)
+			complexDoubles(Implementation{Workers: 1 + i%3}).run("gemm", x)
+			if !slices.Equal(byGemm, x.c) || !slices.Equal(byGemm32, c32) {
+				t.Fatalf("%v: Gemm differs from Zgemm or Cgemm", x)
 			}
 			for i := range want {
 				bound := 1e-13 * float64(k) * (1 + cmplx.Abs(want[i]))
-				if !(cmplx.Abs(c[i]-want[i]) <= bound) || !(cmplx.Abs(complex128(c32[i])-want[i]) <= bound*1e9) {
-					t.Fatalf("%d×%d×%d %c %c β=%v: element %d is %v and %v, want %v", m, n, k, tA, tB, beta, i, c[i],
-						c32[i], want[i])
+				if !(cmplx.Abs(x.c[i]-want[i]) <= bound) || !(cmplx.Abs(complex128(c32[i])-want[i]) <= bound*1e9) {
+					t.Fatalf("%v: element %d is %v and %v, want %v", x, i, x.c[i], c32[i], want[i])
 				}
 			}
 		}

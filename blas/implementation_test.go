@@ -87,8 +87,8 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 	for _, name := range complexNames {
-		x := complexCalls(rng, name)[0]
-		none("complex "+name, x.n, func() { x.run(impl, name) })
+		x, r := complexCalls(rng, name)[0], complexDoubles(impl)
+		none("complex "+name, x.n, func() { r.run(name, x) })
 	}
 	const order = 800
 	x, y, z := make([]float64, order*order), make([]float64, order), filledComplex(rng, 40*40)

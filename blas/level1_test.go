@@ -30,7 +30,12 @@ func level1(by everyLevel1, n, incX, incY int, x, y []float64, x32, y32 []float3
 		func() any { return by.Zdotc(n, z, incX, w, incY) },
 		func() any { return by.Cdotc(n, z32, incX, w32, incY) },
 		func() any { return math.Round(1e4 * by.Dnrm2(n, x, incX)) },
-		func() any { return math.Round(100 * float64(by.Snrm2(n, x32, incX))) },
+		func() any {
+			if n > 70 { // gonum adds up more rounding errors
+				return nil
+			}
+			return math.Round(100 * float64(by.Snrm2(n, x32, incX)))
+		},
 		func() any { return by.Dasum(n, x, incX) },
 		func() any { return by.Sasum(n, x32, incX) },
 		func() any { return by.Idamax(n, x, incX) },
@@ -57,17 +62,18 @@ func level1(by everyLevel1, n, incX, incY int, x, y []float64, x32, y32 []float3
 			results = append(results, call())
 		}()
 	}
-	return append(results, x, y, x32, y32, z, w, z32, w32)
+	return results
 }
 
-// TestLevel1 compares results and panics with gonum's. Elements are small integers, so that all but norms is exact.
+// TestLevel1 compares results, all memory and panics with gonum's. Elements are small integers, so that all but norms is exact.
 func TestLevel1(t *testing.T) {
 	run := func(by everyLevel1, n, incX, incY, lenX, lenY int) []any {
 		rng := rand.New(rand.NewPCG(1, uint64(lenX)))
-		x, y := make([]float64, lenX), make([]float64, lenY)
-		x32, y32 := make([]float32, lenX), make([]float32, lenY)
-		z, w := make([]complex128, lenX), make([]complex128, lenY)
-		z32, w32 := make([]complex64, lenX), make([]complex64, lenY)
+		const more = 20
+		x, y := make([]float64, lenX+more), make([]float64, lenY+more)
+		x32, y32 := make([]float32, lenX+more), make([]float32, lenY+more)
+		z, w := make([]complex128, lenX+more), make([]complex128, lenY+more)
+		z32, w32 := make([]complex64, lenX+more), make([]complex64, lenY+more)
 		fill := func(v []float64, v32 []float32, u []complex128, u32 []complex64) {
 			for i := range v {
 				v[i] = float64(rng.IntN(9) - 4)
@@ -76,10 +82,19 @@ func TestLevel1(t *testing.T) {
 		}
 		fill(x, x32, z, z32)
 		fill(y, y32, w, w32)
-		return level1(by, n, incX, incY, x, y, x32, y32, z, w, z32, w32)
+		return append(level1(by, n, incX, incY, x[:lenX], y[:lenY], x32[:lenX], y32[:lenY], z[:lenX], w[:lenY],
+			z32[:lenX], w32[:lenY]), x, y, x32, y32, z, w, z32, w32)
 	}
-	for n := -1; n <= 70; n++ {
-		for _, inc := range [][2]int{{1, 1}, {1, 2}, {-1, 1}, {2, 1}, {1, 0}, {0, 1}, {1, -1}, {3, -2}} {
+	const chunk = 1 << 16 // of a call of assembly
+	for n := -1; n <= 142; n++ {
+		n := n
+		if n > 140 {
+			n = []int{chunk - 1, 2*chunk + 70}[n-141]
+		}
+		for i, inc := range [][2]int{{1, 1}, {1, 2}, {-1, 1}, {2, 1}, {1, 0}, {0, 1}, {1, -1}, {3, -2}} {
+			if n > 70 && i > 0 {
+				break
+			}
 			for _, short := range [][2]int{{0, 0}, {-1, 0}, {0, -1}, {3, 2}} {
 				lenX := max(0, (n-1)*magnitude(inc[0])+1+short[0])
 				lenY := max(0, (n-1)*magnitude(inc[1])+1+short[1])

@@ -14,17 +14,6 @@ import (
 	"gemm/gemmtest"
 )
 
-// vectorCases are operations that workers share: ragged, narrow, and with all strides.
-func vectorCases(f func(m, n, lda, incX, incY int, t blas.Transpose)) {
-	for _, s := range [][2]int{{1, 1}, {3, 5}, {7, 130}, {130, 7}, {33, 300}, {200, 65}} {
-		for _, inc := range [][2]int{{1, 1}, {2, -1}, {-3, 2}, {-1, -2}} {
-			for _, t := range []blas.Transpose{NoTrans, Trans, ConjTrans} {
-				f(s[0], s[1], s[1]+inc[0]+3, inc[0], inc[1], t)
-			}
-		}
-	}
-}
-
 // elements returns the vector of the elements lo to hi−1 of n.
 func elements[T any](data []T, n, inc, lo, hi int) []T {
 	if inc < 0 { // element i is at (n−1−i)·|inc|
@@ -34,56 +23,6 @@ func elements[T any](data []T, n, inc, lo, hi int) []T {
 }
 
 func magnitude(n int) int { return max(n, -n) }
-
-// wantVectors computes v by two loops.
-func wantVectors(v matrixVector[float64]) (a, y []float64) {
-	a, y = slices.Clone(v.a), slices.Clone(v.y)
-	rows, cols := ordered(v.tA, v.m, v.n)
-	for i := range rows {
-		yi := &elements(y, rows, v.incY, i, i+1)[0]
-		sum := 0.0
-		for j := range cols {
-			xj := elements(v.x, cols, v.incX, j, j+1)[0]
-			if v.op == ger {
-				a[i*v.lda+j] += v.alpha * *yi * xj
-			}
-			if at := i*v.lda + j; v.tA == NoTrans {
-				sum += v.a[at] * xj
-			} else {
-				sum += v.a[j*v.lda+i] * xj
-			}
-		}
-		if v.op != ger {
-			*yi = v.alpha*sum + v.beta**yi
-		}
-	}
-	return a, y
-}
-
-// TestSharedVectors compares what workers share with two loops.
-func TestSharedVectors(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 1))
-	vectorCases(func(m, n, lda, incX, incY int, tA blas.Transpose) {
-		for _, op := range []vectorRoutine{gemv, ger} {
-			if op == ger && tA != NoTrans {
-				continue
-			}
-			rows, cols := ordered(tA, m, n)
-			v := matrixVector[float64]{op: op, tA: tA, m: m, n: n, lda: lda, alpha: 0.75, beta: -2, incX: incX,
-				incY: incY, a: filled(rng, (m-1)*lda+n), x: filled(rng, (cols-1)*magnitude(incX)+1),
-				y: filled(rng, (rows-1)*magnitude(incY)+1)}
-			a, y := wantVectors(v)
-			if !v.fits() {
-				t.Fatalf("%+v does not fit", v)
-			}
-			double.shared(3, v)
-			if !near(v.a, a) || !near(v.y, y) {
-				t.Errorf("operation %d, %c, %d×%d, lda %d, strides %d, %d: the result is wrong", op, tA, m, n, lda,
-					incX, incY)
-			}
-		}
-	})
-}
 
 // TestLargeVectors calls the routines with matrices that are divided, and bad arguments, which panic as gonum's do.
 func TestLargeVectors(t *testing.T) {
@@ -260,12 +199,22 @@ func testAgainstGonum[T gemm.Float](t *testing.T, round int, op vectorRoutine, o
 }
 
 func TestLevel2(t *testing.T) {
+	// what workers share, also if it is small
+	shared := vectorRoutines[float64]{gemv: func(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int,
+		x []float64, incX int, beta float64, y []float64, incY int) {
+		double.shared(3, vector64{gemv, 0, tA, 0, m, n, lda, alpha, beta, a, x, y, incX, incY})
+	}, ger: func(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
+		double.shared(3, vector64{ger, 0, NoTrans, 0, m, n, lda, alpha, 0, a, y, x, incY, incX})
+	}}
 	rounds := 5
 	if testing.Short() {
 		rounds = 2
 	}
 	for op := gemv; op <= trsv; op++ {
 		for round := range rounds {
+			if op < symv {
+				testAgainstGonum(t, round, op, shared, doubleRoutines(gonum.Implementation{}), 1e-13)
+			}
 			testAgainstGonum(t, round, op, doubleRoutines(impl), doubleRoutines(gonum.Implementation{}), 1e-13)
 			testAgainstGonum(t, round, op, singleRoutines(impl), singleRoutines(gonum.Implementation{}), 1e-4)
 		}
@@ -274,7 +223,7 @@ func TestLevel2(t *testing.T) {
 
 // TestInstructionSets runs the tests of level 2 with the kernels of the other instruction sets.
 func TestInstructionSets(t *testing.T) {
-	gemmtest.InstructionSets(t, "^Test(Level2|Vector.*|.*Vectors|D(gemv|ger|symv|syr2?|trmv|trsv))$")
+	gemmtest.InstructionSets(t, "^Test(Level[12]|Vector.*|.*Vectors|D(gemv|ger|symv|syr2?|trmv|trsv))$")
 }
 
 // BenchmarkVectors calls level 2 for matrices in L2, in L3 and in memory.

@@ -14,7 +14,7 @@ import (
 )
 
 // call holds the arguments of any routine of level 3; each reads those that it has.
-type call[T gemm.Float] struct {
+type call[T element] struct {
 	s             blas.Side
 	ul            blas.Uplo
 	tA, tB        blas.Transpose
@@ -38,22 +38,26 @@ func (x call[T]) clone() call[T] {
 	return x
 }
 
-// routines are the routines of level 3 of one implementation.
-type routines[T gemm.Float] struct {
+// routines are the routines of level 3 of one implementation. The last three are for complex numbers; the scalars that
+// are real numbers there have no imaginary part.
+type routines[T element] struct {
 	gemm  func(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
 	symm  func(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
 	syrk  func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
 	syr2k func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
 	trmm  func(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
 	trsm  func(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
+	hemm  func(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+	herk  func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
+	her2k func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
 }
 
 func doubles(x blas.Float64) routines[float64] {
-	return routines[float64]{x.Dgemm, x.Dsymm, x.Dsyrk, x.Dsyr2k, x.Dtrmm, x.Dtrsm}
+	return routines[float64]{x.Dgemm, x.Dsymm, x.Dsyrk, x.Dsyr2k, x.Dtrmm, x.Dtrsm, nil, nil, nil}
 }
 
 func singles(x blas.Float32) routines[float32] {
-	return routines[float32]{x.Sgemm, x.Ssymm, x.Ssyrk, x.Ssyr2k, x.Strmm, x.Strsm}
+	return routines[float32]{x.Sgemm, x.Ssymm, x.Ssyrk, x.Ssyr2k, x.Strmm, x.Strsm, nil, nil, nil}
 }
 
 var names = []string{"gemm", "symm", "syrk", "syr2k", "trmm", "trsm"}
@@ -73,6 +77,12 @@ func (r routines[T]) run(name string, x call[T]) {
 		r.trmm(x.s, x.ul, x.tA, x.d, x.m, x.n, x.alpha, x.a, x.lda, x.b, x.ldb)
 	case "trsm":
 		r.trsm(x.s, x.ul, x.tA, x.d, x.m, x.n, x.alpha, x.a, x.lda, x.b, x.ldb)
+	case "hemm":
+		r.hemm(x.s, x.ul, x.m, x.n, x.alpha, x.a, x.lda, x.b, x.ldb, x.beta, x.c, x.ldc)
+	case "herk":
+		r.herk(x.ul, x.tA, x.n, x.k, x.alpha, x.a, x.lda, x.beta, x.c, x.ldc)
+	case "her2k":
+		r.her2k(x.ul, x.tA, x.n, x.k, x.alpha, x.a, x.lda, x.b, x.ldb, x.beta, x.c, x.ldc)
 	default:
 		panic("blas: no routine " + name)
 	}
@@ -422,7 +432,7 @@ func FuzzExact(f *testing.F) {
 }
 
 // outcome returns what a routine panics with, nil if it does not.
-func outcome[T gemm.Float](r routines[T], name string, x call[T]) (recovered any) {
+func outcome[T element](r routines[T], name string, x call[T]) (recovered any) {
 	defer func() { recovered = recover() }()
 	r.run(name, x)
 	return nil

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
-
-	"gemm"
 )
 
 // The routines at the ends of the range: α and operands for which α·A, α·B or A·B overflows or underflows, although the
@@ -42,29 +40,13 @@ var singleMagnitudes = []magnitudes{
 
 // rangeCall is a call of any routine of level 3, in any of the four types.
 type rangeCall struct {
-	name          string
-	s             blas.Side
-	ul            blas.Uplo
-	tA, tB        blas.Transpose
-	d             blas.Diag
-	m, n, k       int
-	alpha, beta   complex128
-	a, b, c       []complex128
-	lda, ldb, ldc int
+	name string
+	call[complex128]
 }
 
-func realParts[T gemm.Float](x []complex128) []T {
-	out := make([]T, len(x))
-	for i := range x {
-		out[i] = T(real(x[i]))
-	}
-	return out
-}
-
-func realRun[T gemm.Float](x *rangeCall, r routines[T]) []complex128 {
-	y := call[T]{s: x.s, ul: x.ul, tA: x.tA, tB: x.tB, d: x.d, m: x.m, n: x.n, k: x.k, alpha: T(real(x.alpha)),
-		beta: T(real(x.beta)), a: realParts[T](x.a), b: realParts[T](x.b), c: realParts[T](x.c), lda: x.lda, ldb: x.ldb,
-		ldc: x.ldc}
+// runAs returns what a routine writes.
+func runAs[T element](x *rangeCall, r routines[T], of func(x complex128) T, back func(x T) complex128) []complex128 {
+	y := as(x.call, of)
 	r.run(x.name, y)
 	from := y.c
 	if x.inPlace() {
@@ -72,48 +54,26 @@ func realRun[T gemm.Float](x *rangeCall, r routines[T]) []complex128 {
 	}
 	out := make([]complex128, len(from))
 	for i, v := range from {
-		out[i] = complex(float64(v), 0)
+		out[i] = back(v)
 	}
 	return out
 }
 
 // run returns what the routine writes.
 func (x *rangeCall) run(i Implementation, typ string) []complex128 {
-	y := complexCall{s: x.s, ul: x.ul, t: x.tA, d: x.d, m: x.m, n: x.n, alpha: x.alpha, beta: x.beta, a: x.a,
-		b: slices.Clone(x.b), c: slices.Clone(x.c), lda: x.lda, ldb: x.ldb, ldc: x.ldc}
-	if x.isRank() {
-		y.m = x.k
+	switch typ {
+	case "f64":
+		return runAs(x, doubles(i), func(x complex128) float64 { return real(x) },
+			func(x float64) complex128 { return complex(x, 0) })
+	case "f32":
+		return runAs(x, singles(i), func(x complex128) float32 { return float32(real(x)) },
+			func(x float32) complex128 { return complex(float64(x), 0) })
+	case "c128":
+		same := func(x complex128) complex128 { return x }
+		return runAs(x, complexDoubles(i), same, same)
 	}
-	switch {
-	case typ == "f64":
-		return realRun(x, doubles(i))
-	case typ == "f32":
-		return realRun(x, singles(i))
-	case typ == "c128" && x.name == "gemm":
-		i.Zgemm(x.tA, x.tB, x.m, x.n, x.k, x.alpha, x.a, x.lda, x.b, x.ldb, x.beta, y.c, x.ldc)
-	case typ == "c128":
-		y.run(i, x.name)
-	case x.name == "gemm":
-		c := narrowed(x.c)
-		i.Cgemm(x.tA, x.tB, x.m, x.n, x.k, complex64(x.alpha), narrowed(x.a), x.lda, narrowed(x.b), x.ldb,
-			complex64(x.beta), c, x.ldc)
-		y.c = widened(c)
-	default:
-		b, c := y.runSingle(i, x.name)
-		y.b, y.c = widened(b), widened(c)
-	}
-	if x.inPlace() {
-		return y.b
-	}
-	return y.c
-}
-
-func widened(x []complex64) []complex128 {
-	out := make([]complex128, len(x))
-	for i := range x {
-		out[i] = complex128(x[i])
-	}
-	return out
+	return runAs(x, complexSingles(i), func(x complex128) complex64 { return complex64(x) },
+		func(x complex64) complex128 { return complex128(x) })
 }
 
 func (x *rangeCall) inPlace() bool { return x.name == "trmm" || x.name == "trsm" }
@@ -264,9 +224,9 @@ var rangeShapes = [][3]int{{1, 1, 1}, {4, 4, 4}, {3, 5, 2}, {7, 7, 7}, {8, 8, 8}
 func drawRange(rng *rand.Rand, name, typ string, shape [3]int, g magnitudes) *rangeCall {
 	isComplex := typ[0] == 'c'
 	all := []blas.Transpose{NoTrans, Trans, ConjTrans}
-	x := &rangeCall{name: name, s: pick(rng, blas.Left, blas.Right), ul: pick(rng, blas.Upper, blas.Lower),
+	x := &rangeCall{name, call[complex128]{s: pick(rng, blas.Left, blas.Right), ul: pick(rng, blas.Upper, blas.Lower),
 		tA: pick(rng, all...), tB: pick(rng, all...), d: pick(rng, blas.Unit, blas.NonUnit), m: shape[0], n: shape[1],
-		k: shape[2]}
+		k: shape[2]}}
 	number := func(size float64) complex128 {
 		part := func() float64 { return size * (rng.Float64() + 0.5) * pick(rng, -1.0, 1) }
 		y := complex(part(), 0)

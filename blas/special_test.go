@@ -205,18 +205,17 @@ func TestImaginaryDiagonal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 1))
 	for _, n := range []int{1, 3, onDiagonal, onDiagonal + 1, 2*onDiagonal + 3} {
 		for i := range 48 {
-			x := complexCall{s: pick(rng, blas.Left, blas.Right), ul: pick(rng, blas.Upper, blas.Lower),
-				t: pick(rng, NoTrans, ConjTrans), m: pick(rng, k, k, 0), n: n, alpha: pick(rng, 1, 2, complex(0, 0)),
+			x := call[complex128]{s: pick(rng, blas.Left, blas.Right), ul: pick(rng, blas.Upper, blas.Lower),
+				tA: pick(rng, NoTrans, ConjTrans), m: n, n: n, k: pick(rng, k, k, 0), alpha: pick(rng, 1, 2, complex(0, 0)),
 				beta: pick(rng, 0, 1, complex(-2, 0)), lda: n + k, ldb: n + k, ldc: n}
 			name := []string{"herk", "her2k", "hemm"}[i%3]
 			x.a, x.b = filledComplex(rng, x.lda*x.lda), filledComplex(rng, x.lda*x.lda)
 			x.c = filledComplex(rng, n*n)
-			set := func(im float64) complexCall {
-				y := x
-				y.a, y.c = slices.Clone(x.a), slices.Clone(x.c)
+			set := func(im float64) call[complex128] {
+				y := x.clone()
 				diagonal, ld := y.c, y.ldc
 				if name == "hemm" {
-					y.m, diagonal, ld = n, y.a, y.lda
+					diagonal, ld = y.a, y.lda
 				}
 				for i := range n {
 					diagonal[i*ld+i] = complex(real(diagonal[i*ld+i]), im)
@@ -224,15 +223,14 @@ func TestImaginaryDiagonal(t *testing.T) {
 				return y
 			}
 			got, want := set(math.NaN()), set(0)
-			_, got32 := got.runSingle(Implementation{Workers: 1}, name)
-			_, want32 := want.runSingle(Implementation{Workers: 1}, name)
-			got.run(Implementation{Workers: 1}, name)
-			want.run(Implementation{Workers: 1}, name)
-			if name != "hemm" && (x.alpha == 0 || x.m == 0) && x.beta == 1 {
+			got32, want32 := runSingle(got, name).c, runSingle(want, name).c
+			complexDoubles(Implementation{Workers: 1}).run(name, got)
+			complexDoubles(Implementation{Workers: 1}).run(name, want)
+			if name != "hemm" && (x.alpha == 0 || x.k == 0) && x.beta == 1 {
 				continue // C is not written
 			}
 			if !slices.Equal(got.c, want.c) || !slices.Equal(got32, want32) {
-				t.Fatalf("%s %c %c n=%d k=%d α=%v β=%v: a NaN on the diagonal is read", name, x.ul, x.t, n, x.m, x.alpha,
+				t.Fatalf("%s %c %c n=%d k=%d α=%v β=%v: a NaN on the diagonal is read", name, x.ul, x.tA, n, x.k, x.alpha,
 					x.beta)
 			}
 			for i := 0; name != "hemm" && i < n; i++ {
@@ -252,9 +250,9 @@ func TestRealScalars(t *testing.T) {
 	for _, n := range []int{1, 2, 8, 9, 20, 70} {
 		for i := range 90 {
 			name := append([]string{"gemm"}, complexNames[:6]...)[i%7]
-			x := &rangeCall{name: name, s: pick(rng, blas.Left, blas.Right), ul: pick(rng, blas.Upper, blas.Lower), tA: NoTrans,
+			x := &rangeCall{name, call[complex128]{s: pick(rng, blas.Left, blas.Right), ul: pick(rng, blas.Upper, blas.Lower), tA: NoTrans,
 				tB: pick(rng, NoTrans, Trans), m: n, n: n, k: n, alpha: pick(rng, 0, 1, complex(1e-30, 0)),
-				beta: pick(rng, 1, complex(-2, 0)), lda: n, ldb: n, ldc: n}
+				beta: pick(rng, 1, complex(-2, 0)), lda: n, ldb: n, ldc: n}}
 			if name == "gemm" {
 				x.tA = pick(rng, NoTrans, Trans, ConjTrans)
 			}
@@ -291,9 +289,9 @@ func TestTriangularZeros(t *testing.T) {
 	nan := cmplx.NaN()
 	for _, n := range []int{1, 3, 6, 13, 17, 40, 70} {
 		for i := range 64 {
-			x := &rangeCall{name: pick(rng, "trmm", "trsm"), s: pick(rng, blas.Left, blas.Right),
+			x := &rangeCall{pick(rng, "trmm", "trsm"), call[complex128]{s: pick(rng, blas.Left, blas.Right),
 				ul: pick(rng, blas.Upper, blas.Lower), tA: pick(rng, NoTrans, Trans, ConjTrans),
-				d: pick(rng, blas.Unit, blas.NonUnit), m: n, n: n, alpha: pick(rng, 1, 2, complex(1e-20, 0)), lda: n, ldb: n}
+				d: pick(rng, blas.Unit, blas.NonUnit), m: n, n: n, alpha: pick(rng, 1, 2, complex(1e-20, 0)), lda: n, ldb: n}}
 			x.a, x.b = make([]complex128, n*n), make([]complex128, n*n)
 			row, col := rng.IntN(n), rng.IntN(n)
 			if i%2 == 0 {

@@ -10,7 +10,7 @@ import (
 // is n×k. The other triangle is neither read nor written.
 func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int,
 	beta float64, c []float64, ldc int) {
-	if !syrkFits(ul, tA, n, k, a, lda, c, ldc) || alpha == 0 ||
+	if !rankFits(ul, tA, n, k, a, lda, a, lda, c, ldc) || alpha == 0 ||
 		tA == blas.NoTrans && terms(n, n, k) <= fewSquareDots && block.IsModerate(alpha) {
 		i.Implementation.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
@@ -21,7 +21,7 @@ func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 // Ssyrk is Dsyrk for float32.
 func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int,
 	beta float32, c []float32, ldc int) {
-	if !syrkFits(ul, tA, n, k, a, lda, c, ldc) || alpha == 0 ||
+	if !rankFits(ul, tA, n, k, a, lda, a, lda, c, ldc) || alpha == 0 ||
 		tA == blas.NoTrans && terms(n, n, k) <= fewSquareDots && block.IsModerate(alpha) {
 		i.Implementation.Ssyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
@@ -33,7 +33,7 @@ func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 // β·C, where op(A) and op(B) are n×k. The other triangle is neither read nor written.
 func (i Implementation) Dsyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int,
 	b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if !syr2kFits(ul, tA, n, k, a, lda, b, ldb, c, ldc) || alpha == 0 ||
+	if !rankFits(ul, tA, n, k, a, lda, b, ldb, c, ldc) || alpha == 0 ||
 		tA == blas.NoTrans && terms(n, n, k) <= fewDots && block.IsModerate(alpha) {
 		i.Implementation.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
@@ -44,7 +44,7 @@ func (i Implementation) Dsyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha 
 // Ssyr2k is Dsyr2k for float32.
 func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int,
 	b []float32, ldb int, beta float32, c []float32, ldc int) {
-	if !syr2kFits(ul, tA, n, k, a, lda, b, ldb, c, ldc) || alpha == 0 ||
+	if !rankFits(ul, tA, n, k, a, lda, b, ldb, c, ldc) || alpha == 0 ||
 		tA == blas.NoTrans && terms(n, n, k) <= fewDots && block.IsModerate(alpha) {
 		i.Implementation.Ssyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
@@ -52,20 +52,9 @@ func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha 
 	single.syr2k(i.Workers, ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// syrkFits reports whether the arguments are valid and C has elements. It panics if a slice is too short.
-// If it returns false, gonum does the rest: it panics, or has nothing to do.
-func syrkFits[T element](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, c []T, ldc int) bool {
-	rows, cols := ordered(tA, n, k)
-	if !isTriangle(ul) || !isTranspose(tA) || n <= 0 || k < 0 || lda < max(1, cols) || ldc < n {
-		return false
-	}
-	mustHold(a, rows, cols, lda, shortA)
-	mustHold(c, n, n, ldc, shortC)
-	return true
-}
-
-// syr2kFits is syrkFits with a second operand, of the shape of the first.
-func syr2kFits[T element](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, b []T, ldb int, c []T,
+// rankFits reports whether the arguments are valid and C has elements. It panics if a slice is too short. syrk, which has
+// no B, has A twice. If it returns false, gonum does the rest: it panics, or has nothing to do.
+func rankFits[T element](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, b []T, ldb int, c []T,
 	ldc int) bool {
 	rows, cols := ordered(tA, n, k)
 	if !isTriangle(ul) || !isTranspose(tA) || n <= 0 || k < 0 || lda < max(1, cols) || ldb < max(1, cols) || ldc < n {

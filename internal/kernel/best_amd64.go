@@ -8,6 +8,7 @@ import (
 	"gemm/internal/kernel/f32"
 	"gemm/internal/kernel/f64"
 	"gemm/internal/kernel/gf"
+	"gemm/internal/kernel/vector"
 )
 
 // Best returns the fastest kernel for the instruction set that cpu.Detect chose.
@@ -26,13 +27,13 @@ func Best[T Float]() Kernel[T] {
 
 func bestF32(isa cpu.ISA) Kernel[float32] {
 	k := Kernel[float32]{Strided: true, Few: 32 * 32 * 32, copy: f32.Copy, transpose: f32.Transpose, together: 4,
-		add: f32.Add}
+		add: f32.Add, column: vector.Column[float32]}
 	switch isa {
 	case cpu.AVX512:
-		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx512-8x48", 8, 48, 16, f32.ColumnAVX512
+		k.Name, k.MR, k.NR, k.Lanes = "avx512-8x48", 8, 48, 16
 		k.split, k.run, k.Small = f32.Split48, f32.AVX512, f32.SmallAVX512
 	case cpu.AVX2, cpu.AVX2NoGFNI:
-		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx2-4x24", 4, 24, 8, f32.ColumnAVX2
+		k.Name, k.MR, k.NR, k.Lanes = "avx2-4x24", 4, 24, 8
 		k.split, k.run, k.Small = f32.Split24, f32.AVX2, f32.SmallAVX2
 	default:
 		return portable[float32]()
@@ -42,13 +43,13 @@ func bestF32(isa cpu.ISA) Kernel[float32] {
 
 func bestF64(isa cpu.ISA) Kernel[float64] {
 	k := Kernel[float64]{Strided: true, Few: 32 * 32 * 32, copy: f64.Copy, transpose: f64.Transpose, together: 4,
-		add: f64.Add}
+		add: f64.Add, column: vector.Column[float64]}
 	switch isa {
 	case cpu.AVX512:
-		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx512-8x24", 8, 24, 8, f64.ColumnAVX512
+		k.Name, k.MR, k.NR, k.Lanes = "avx512-8x24", 8, 24, 8
 		k.split, k.run, k.Small = f64.Split24, f64.AVX512, f64.SmallAVX512
 	case cpu.AVX2, cpu.AVX2NoGFNI:
-		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx2-4x12", 4, 12, 4, f64.ColumnAVX2
+		k.Name, k.MR, k.NR, k.Lanes = "avx2-4x12", 4, 12, 4
 		k.split, k.run, k.Small = f64.Split12, f64.AVX2, f64.SmallAVX2
 	default:
 		return portable[float64]()

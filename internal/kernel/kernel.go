@@ -3,14 +3,18 @@
 // which a micro-kernel reads them. The outer loops are in gemm/internal/block.
 //
 // A micro-kernel is a value of type Kernel, so the outer loops do not know whether it is portable Go or
-// assembly. The assembly is in gemm/internal/kernel/f32, f64 and gf; the programs in _asm generate it.
+// assembly. The assembly is in gemm/internal/kernel/f32, f64, vector and gf; the programs in _asm generate it.
 // Micro-kernels in GF(2⁸) have a type of their own, Field.
 package kernel
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"gemm/internal/kernel/vector"
+)
 
 // Float is the set of element types of floating-point kernels.
-type Float interface{ float32 | float64 }
+type Float = vector.Float
 
 // Kernel is a micro-kernel, the shape of its tile, and the copies that belong to it.
 type Kernel[T Float] struct {

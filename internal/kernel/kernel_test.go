@@ -193,52 +193,6 @@ func TestPreconditions(t *testing.T) {
 	}
 }
 
-func TestColumn(t *testing.T) {
-	t.Run("f32", testColumn[float32])
-	t.Run("f64", testColumn[float64])
-}
-
-func testColumn[T Float](t *testing.T) {
-	k := Best[T]()
-	nan := T(math.NaN())
-	for m := range 11 {
-		for depth := range 100 {
-			for _, s := range [][2]T{{1, 0}, {1, 1}, {-2, 3}, {1, T(math.Copysign(0, -1))}} {
-				alpha, beta := s[0], s[1]
-				aRow, ldc := depth+3, 3
-				a, x, c := filled(m*aRow, nan), filled(depth+1, nan), filled(m*ldc, nan)
-				for l := range depth {
-					x[l] = T(l%5 - 2)
-					for i := range m {
-						a[i*aRow+l] = T((3*i+l)%7 - 3)
-					}
-				}
-				for i := range m {
-					if beta != 0 {
-						c[i*ldc] = T(i)
-					}
-				}
-				k.Column(m, depth, alpha, a, aRow, x, beta, c, ldc)
-				for i, got := range c {
-					if i%ldc != 0 {
-						if !math.IsNaN(float64(got)) {
-							t.Fatalf("%s m=%d k=%d: wrote beside the column", k.Name, m, depth)
-						}
-						continue
-					}
-					var want T
-					for l := range depth {
-						want += a[i/ldc*aRow+l] * x[l]
-					}
-					if want = alpha*want + beta*T(i/ldc); !(got == want) {
-						t.Fatalf("%s m=%d k=%d α=%v β=%v: element %d is %v, want %v", k.Name, m, depth, alpha, beta, i/ldc, got, want)
-					}
-				}
-			}
-		}
-	}
-}
-
 func TestCopies(t *testing.T) {
 	t.Run("f32", func(t *testing.T) { testCopies(t, Best[float32]()) })
 	t.Run("f64", func(t *testing.T) { testCopies(t, Best[float64]()) })

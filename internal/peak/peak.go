@@ -17,7 +17,7 @@ import (
 	"gemm/internal/cpu"
 )
 
-//go:generate go run -C ../kernel/_asm ./peak -out ../../peak/fma_amd64.s -stubs ../../peak/fma_amd64.go -pkg peak
+//go:generate go run -C ../kernel/_asm ./peak -out ../../peak/fma_amd64.s -pkg peak
 
 // This is the last package with code of these generators; the sums of all of it are checked by internal/kernel.
 //go:generate go test ../kernel -run ^TestGenerated$ -update

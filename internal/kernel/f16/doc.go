@@ -2,4 +2,4 @@
 // without any it is empty.
 package f16
 
-//go:generate go run -C ../_asm ./convert -pkg f16 -out ../f16/convert_amd64.s -stubs ../f16/convert_amd64.go
+//go:generate go run -C ../_asm ./convert -pkg f16 -out ../f16/convert_amd64.s

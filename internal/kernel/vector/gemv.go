@@ -2,8 +2,6 @@ package vector
 
 import (
 	"unsafe"
-
-	"gemm/internal/kernel"
 )
 
 // The operations of Triangle.
@@ -27,7 +25,7 @@ const (
 
 // Axpys computes y ← y + α·Aᵀ·x with A m×n. Each of the factors α·xᵢ multiplies a row. Row i of A begins at a[i·lda].
 // If a slice is too short, it panics before it writes anything; so do the others.
-func Axpys[T kernel.Float](m, n int, alpha T, a []T, lda int, x, y []T) {
+func Axpys[T Float](m, n int, alpha T, a []T, lda int, x, y []T) {
 	if !Fast {
 		for i, x := range x[:m] {
 			for j, v := range a[i*lda:][:n] {
@@ -45,8 +43,15 @@ func Axpys[T kernel.Float](m, n int, alpha T, a []T, lda int, x, y []T) {
 	}
 }
 
+// Column computes y ← α·A·x + β·y with A m×n, m > 0; it needs Fast. Elements of y are incY apart. If β = 0, y is not
+// read. The caller has checked the slices, and limits m and n.
+func Column[T Float](m, n int, alpha T, a []T, lda int, x []T, beta T, y []T, incY int) {
+	column(unsafe.Sizeof(alpha), m, n, unsafe.Pointer(&alpha), unsafe.Pointer(unsafe.SliceData(a)), lda,
+		unsafe.Pointer(unsafe.SliceData(x)), unsafe.Pointer(&beta), unsafe.Pointer(&y[0]), incY)
+}
+
 // Ger computes A ← A + α·x·yᵀ with A m×n.
-func Ger[T kernel.Float](m, n int, alpha T, a []T, lda int, x, y []T) {
+func Ger[T Float](m, n int, alpha T, a []T, lda int, x, y []T) {
 	if !Fast {
 		for i, x := range x[:m] {
 			row := a[i*lda:][:n]
@@ -68,7 +73,7 @@ func Ger[T kernel.Float](m, n int, alpha T, a []T, lda int, x, y []T) {
 // Triangle computes an operation with a triangle of order n; it needs Fast. It computes strips of rows, from the first
 // to the last if forward, but not the last n%Strip rows of an upper triangle or the first of a lower one. A strip is a
 // triangle on the diagonal, and a rectangle to the right of it, or for a lower triangle to the left.
-func Triangle[T kernel.Float](op int, upper, forward, unit bool, n int, alpha T, a []T, lda int, x, y []T) {
+func Triangle[T Float](op int, upper, forward, unit bool, n int, alpha T, a []T, lda int, x, y []T) {
 	strips, i, step := n/Strip, 0, Strip
 	if strips == 0 {
 		return

@@ -1,5 +1,5 @@
 // Package vector computes with contiguous vectors: levels 1 and 2 of BLAS, in assembly for AVX2 and AVX-512, which the
-// programs in ../_asm/vector and ../_asm/gemv generate. All functions but Scal need Fast. Two vectors of a function
+// program in ../_asm/vector generates. All functions but Scal need Fast. Two vectors of a function
 // have the same length, which is not always checked. Dot, Axpy, FastScal, Asum and PairDot are so short that the
 // compiler inlines them.
 package vector
@@ -7,9 +7,10 @@ package vector
 import (
 	"math"
 	"unsafe"
-
-	"gemm/internal/kernel"
 )
+
+// Float is the set of element types.
+type Float interface{ float32 | float64 }
 
 const (
 	// block is the number of elements of which Iamax finds the maximum before it searches.
@@ -19,7 +20,7 @@ const (
 )
 
 // Dot returns Σ x[i]·y[i].
-func Dot[T kernel.Float](x, y []T) (sum T) {
+func Dot[T Float](x, y []T) (sum T) {
 	for n := len(x); n > 0; n = dot(unsafe.Sizeof(sum), n, unsafe.Pointer(unsafe.SliceData(x)),
 		unsafe.Pointer(unsafe.SliceData(y)), unsafe.Pointer(&sum)) {
 	}
@@ -27,21 +28,21 @@ func Dot[T kernel.Float](x, y []T) (sum T) {
 }
 
 // Axpy computes y ← y + α·x.
-func Axpy[T kernel.Float](alpha T, x, y []T) {
+func Axpy[T Float](alpha T, x, y []T) {
 	for n := len(x); n > 0; n = axpy(unsafe.Sizeof(alpha), n, unsafe.Pointer(unsafe.SliceData(x)),
 		unsafe.Pointer(unsafe.SliceData(y)), unsafe.Pointer(&alpha)) {
 	}
 }
 
 // FastScal computes x ← α·x.
-func FastScal[T kernel.Float](alpha T, x []T) {
+func FastScal[T Float](alpha T, x []T) {
 	for n := len(x); n > 0; n = scal(unsafe.Sizeof(alpha), n, unsafe.Pointer(unsafe.SliceData(x)),
 		unsafe.Pointer(&alpha)) {
 	}
 }
 
 // Scal computes x ← α·x, on every processor.
-func Scal[T kernel.Float](alpha T, x []T) {
+func Scal[T Float](alpha T, x []T) {
 	if Fast {
 		FastScal(alpha, x)
 		return
@@ -52,14 +53,14 @@ func Scal[T kernel.Float](alpha T, x []T) {
 }
 
 // Asum returns Σ |x[i]|.
-func Asum[T kernel.Float](x []T) (sum T) {
+func Asum[T Float](x []T) (sum T) {
 	for n := len(x); n > 0; n = asum(unsafe.Sizeof(sum), n, unsafe.Pointer(unsafe.SliceData(x)), unsafe.Pointer(&sum)) {
 	}
 	return
 }
 
 // Swap exchanges x and y.
-func Swap[T kernel.Float](x, y []T) {
+func Swap[T Float](x, y []T) {
 	if y = y[:len(x)]; len(x) < short {
 		for i, v := range x {
 			x[i], y[i] = y[i], v
@@ -72,7 +73,7 @@ func Swap[T kernel.Float](x, y []T) {
 }
 
 // Rot computes x ← c·x + s·y and y ← c·y − s·x.
-func Rot[T kernel.Float](x, y []T, c, s T) {
+func Rot[T Float](x, y []T, c, s T) {
 	if y = y[:len(x)]; len(x) < short {
 		for i, v := range x {
 			w := y[i]
@@ -88,7 +89,7 @@ func Rot[T kernel.Float](x, y []T, c, s T) {
 
 // Iamax returns the first index of the largest |x[i]|; x is not empty. NaN is ignored, but if x[0] is NaN, the index is
 // 0, as in gonum.
-func Iamax[T kernel.Float](x []T) (first int) {
+func Iamax[T Float](x []T) (first int) {
 	if len(x) < short {
 		most := math.Abs(float64(x[0]))
 		for i, v := range x {
@@ -114,7 +115,7 @@ func Iamax[T kernel.Float](x []T) (first int) {
 // have overflowed, or those that lost bits by underflow matter. Otherwise a second pass scales x by a power of two as
 // Blue's algorithm does (Anderson, Algorithm 978: Safe Scaling in the Level 1 BLAS, ACM TOMS 44(1), 2017). Squares of
 // single precision need no scale in double.
-func Nrm2[T kernel.Float](x []T) T {
+func Nrm2[T Float](x []T) T {
 	sum, double := T(0), unsafe.Sizeof(T(0)) == 8
 	for n := len(x); n > 0; {
 		n = squares(unsafe.Sizeof(sum), n, unsafe.Pointer(&x[0]), unsafe.Pointer(&sum))
@@ -138,14 +139,14 @@ func Nrm2[T kernel.Float](x []T) T {
 
 // PairDot adds Σ x[i]·y[i], of even and of odd i, and Σ x[i]·y[i+1] and Σ x[i+1]·y[i], of even i, to sums: of complex
 // numbers, the four products of their parts.
-func PairDot[T kernel.Float](x, y []T, sums *[4]T) {
+func PairDot[T Float](x, y []T, sums *[4]T) {
 	for n := len(x); n > 0; n = pairDot(unsafe.Sizeof(x[0]), n, unsafe.Pointer(unsafe.SliceData(x)),
 		unsafe.Pointer(unsafe.SliceData(y)), unsafe.Pointer(sums)) {
 	}
 }
 
 // PairAxpy computes y ← y + α·x for complex numbers, whose real and imaginary parts alternate.
-func PairAxpy[T kernel.Float](re, im T, x, y []T) {
+func PairAxpy[T Float](re, im T, x, y []T) {
 	alpha := [3]T{re, -im, im}
 	for n := len(x); n > 0; {
 		n = pairAxpy(unsafe.Sizeof(re), n, unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&alpha))

@@ -6,7 +6,7 @@ import (
 	"gemm/internal/cpu"
 )
 
-//go:generate go run -C ../_asm ./vector -pkg vector -out ../vector/level1_amd64.s
+//go:generate go run -C ../_asm ./vector -pkg vector -out ../vector/vector_amd64.s
 
 // Fast says that there is assembly for the instruction set that cpu.Detect chose; wide says that it is AVX-512.
 var Fast, wide = func() (bool, bool) {
@@ -71,3 +71,27 @@ func pairDot(size uintptr, n int, x, y, sums unsafe.Pointer) int
 //
 //go:noescape
 func pairAxpy(size uintptr, n int, x, y, alpha unsafe.Pointer) int
+
+// axpys is Axpys for elements of a size. It cannot be preempted, as the others.
+//
+//go:noescape
+func axpys(size uintptr, m, n int, alpha, a unsafe.Pointer, lda int, x, y unsafe.Pointer)
+
+// column is Column for elements of a size.
+//
+//go:noescape
+func column(size uintptr, m, n int, alpha, a unsafe.Pointer, lda int, x, beta, y unsafe.Pointer, incY int)
+
+// ger is Ger for elements of a size.
+//
+//go:noescape
+func ger(size uintptr, m, n int, alpha, a unsafe.Pointer, lda int, x, y unsafe.Pointer)
+
+// triangle computes strips of a triangle; see Triangle. a, x and y are at the first element on the diagonal of the first
+// strip. The rectangle of the strip has n columns and begins off elements before; with a negative off, it is to the
+// right. From one strip to the next, n changes by dn and off by doff, and the rectangle moves by da elements of A and dx
+// of x and y.
+//
+//go:noescape
+func triangle(size uintptr, op, strips, n, dn, off, doff int, alpha, a unsafe.Pointer, da, lda int, x, y unsafe.Pointer,
+	dx int, unit bool)

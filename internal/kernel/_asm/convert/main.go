@@ -2,7 +2,7 @@
 // internal/kernel/f16. Eight numbers are converted at a time. Loads and stores limit them, so AVX2
 // is as fast as AVX-512.
 //
-//	convert -pkg f16 -out convert_amd64.s -stubs convert_amd64.go
+//	convert -pkg f16 -out convert_amd64.s
 package main
 
 import (
@@ -15,20 +15,20 @@ import (
 
 func main() {
 	flag.Parse()
-	loop("WidenF16", "func(n int, dst []float32, src []uint16)", "converts f16 to float32", 4, 2,
+	loop("WidenF16", "func(n int, dst []float32, src []uint16)", 4, 2,
 		func() {}, func(from, to Mem) {
 			x := YMM()
 			VCVTPH2PS(from, x)
 			VMOVUPS(x, to)
 		})
-	loop("WidenBF16", "func(n int, dst []float32, src []uint16)", "converts bf16 to float32", 4, 2,
+	loop("WidenBF16", "func(n int, dst []float32, src []uint16)", 4, 2,
 		func() {}, func(from, to Mem) {
 			x := YMM()
 			VPMOVZXWD(from, x)
 			VPSLLD(U8(16), x, x)
 			VMOVDQU(x, to)
 		})
-	loop("NarrowF16", "func(n int, dst []uint16, src []float32)", "rounds float32 to f16", 2, 4,
+	loop("NarrowF16", "func(n int, dst []uint16, src []float32)", 2, 4,
 		func() {}, func(from, to Mem) {
 			x, y := YMM(), XMM()
 			VMOVUPS(from, x)
@@ -36,7 +36,7 @@ func main() {
 			VMOVDQU(y, to)
 		})
 	var one, most, quiet reg.VecVirtual
-	loop("NarrowBF16", "func(n int, dst []uint16, src []float32)", "rounds float32 to bf16", 2, 4,
+	loop("NarrowBF16", "func(n int, dst []uint16, src []float32)", 2, 4,
 		func() { // constants in every lane, from a vector of ones
 			one, most, quiet = YMM(), YMM(), YMM()
 			VPCMPEQD(one, one, one)
@@ -63,10 +63,8 @@ func main() {
 }
 
 // loop generates a function that converts n numbers, eight at a time, with elements of the given size in bytes.
-func loop(name, signature, does string, to, from int, begin func(), step func(from, to Mem)) {
+func loop(name, signature string, to, from int, begin func(), step func(from, to Mem)) {
 	TEXT(name, NOSPLIT, signature)
-	Doc(name + " " + does + ", to nearest even. n is a multiple of 8. It needs AVX2 and F16C.")
-	Pragma("noescape")
 	left := Load(Param("n"), GP64())
 	dst, src := Load(Param("dst").Base(), GP64()), Load(Param("src").Base(), GP64())
 	begin()

@@ -1,15 +1,14 @@
-// Command field generates the micro-kernels of internal/kernel/gf, products in GF(2⁸), for one
-// instruction set. The result is a function that computes a sliver. With AVX-512, slivers of several heights share a
-// loop, in which a step of k ends after the last row; otherwise each height has its own. Few rows have loops with
-// wider tiles, and also one for each small k.
+// Command field generates the micro-kernels of internal/kernel/gf, products in GF(2⁸). Each instruction set has a
+// function that computes a sliver. With AVX-512, slivers of several heights share a loop, in which a step of k ends
+// after the last row; otherwise each height has its own. Few rows have loops with wider tiles, and also one for each
+// small k.
 //
-//	field -isa gfni512 -pkg gf -out gfni512_amd64.s -stubs gfni512_amd64.go
+//	field -pkg gf -out gf_amd64.s
 package main
 
 import (
 	"flag"
 	"fmt"
-	"log"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -145,23 +144,13 @@ var rowsOfB = [2]reg.Register{row, reg.R15}
 var zmm, ymm, xmm = simd.Z, simd.Y, simd.X
 
 func main() {
-	isa := flag.String("isa", "gfni512", "instruction set: gfni512, gfni256, avx2 or ssse3")
 	flag.Parse()
-	sets := map[string]struct {
-		make func() *generator
-		name string
-		doc  string
-	}{
-		"gfni512": {gfni512, "GFNI512", "affine transformations of 64 bytes"},
-		"gfni256": {gfni256, "GFNI256", "affine transformations of 32 bytes"},
-		"avx2":    {avx2, "AVX2", "look-ups of 32 nibbles"},
-		"ssse3":   {ssse3, "SSSE3", "look-ups of 16 nibbles"},
-	}
-	set, ok := sets[*isa]
-	if !ok {
-		log.Fatalf("-isa %s: gfni512, gfni256, avx2 or ssse3", *isa)
-	}
-	set.make().function(set.name, set.doc, *isa)
+	nibbles := nibbles()
+	gfni512().function("GFNI512")
+	gfni256().function("GFNI256")
+	avx2(nibbles).function("AVX2")
+	ssse3(nibbles).function("SSSE3")
+	fetch()
 	Generate()
 }
 
@@ -297,9 +286,8 @@ func nibbles() Mem {
 //
 // The number of these operations is the limit, and their order matters: each step is done for both
 // vectors together. Small tiles are so slow that the hardware prefetches B in time.
-func avx2() *generator {
+func avx2(nibbles Mem) *generator {
 	g := &generator{rows: 4, vectors: 2, wide: 1, small: 2, width: 32, packed: 32, steady: true}
-	nibbles := nibbles()
 	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 	g.move = func(x, y Op) { VMOVDQU(x, y) }
 	g.stream = func(x, y Op) { VMOVNTDQ(x, y) }
@@ -347,9 +335,8 @@ func avx2() *generator {
 
 // ssse3 is avx2 with half the vector length. A look-up overwrites its table, which is then loaded
 // again.
-func ssse3() *generator {
+func ssse3(nibbles Mem) *generator {
 	g := &generator{rows: 4, vectors: 2, width: 16, packed: 32}
-	nibbles := nibbles()
 	g.vector = func(i int) reg.VecPhysical { return xmm[i] }
 	g.move = func(x, y Op) { MOVOU(x, y) }
 	g.stream = func(x, y Op) { MOVNTO(x, y) }
@@ -386,12 +373,8 @@ func ssse3() *generator {
 }
 
 // function generates the function called name.
-func (g *generator) function(name, doc, isa string) {
+func (g *generator) function(name string) {
 	TEXT(name, NOSPLIT, "func(rows, k, n int, a []uint64, b [][]byte, bAt int, c [][]byte, cAt int, into uint8)")
-	packed := map[int]string{8: "Matrices", 32: "Nibbles"}[g.packed]
-	Doc(fmt.Sprintf("%s computes a sliver of up to %d rows by %s; see kernel.Field.", name, g.rows, doc),
-		"A is packed with "+packed+".")
-	Pragma("noescape")
 	Load(Param("rows"), rows)
 	Load(Param("k"), depth)
 	Load(Param("n"), columns)
@@ -409,7 +392,7 @@ func (g *generator) function(name, doc, isa string) {
 	JNE(LabelRef("end"))
 	SFENCE() // the non-temporal stores happen before all later ones
 	Label("end")
-	if isa != "ssse3" {
+	if name != "SSSE3" {
 		VZEROUPPER()
 	}
 	RET()
@@ -600,4 +583,22 @@ func (g *generator) each(t shape, f func(at Mem, sum reg.VecPhysical)) {
 			f(g.vectorOf(row, cColumn, v), g.sum(t, i, v))
 		}
 	})
+}
+
+// fetch generates the function that prefetches memory.
+func fetch() {
+	const line = 64
+	TEXT("Fetch", NOSPLIT, "func(p []byte)")
+	at, end := GP64(), GP64()
+	Load(Param("p").Base(), at)
+	Load(Param("p").Len(), end)
+	ADDQ(at, end)
+	JMP(LabelRef("next"))
+	Label("fetch")
+	PREFETCHT1(Mem{Base: at})
+	ADDQ(Imm(line), at)
+	Label("next")
+	CMPQ(at, end)
+	JB(LabelRef("fetch"))
+	RET()
 }

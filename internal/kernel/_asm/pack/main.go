@@ -2,7 +2,7 @@
 // internal/kernel/f32 and f64, for one element type. Loads and stores limit them, so AVX2 is as
 // fast as AVX-512.
 //
-//	pack -type f64 -pkg f64 -out pack_amd64.s -stubs pack_amd64.go
+//	pack -type f64 -pkg f64 -out pack_amd64.s
 package main
 
 import (
@@ -45,8 +45,6 @@ func scalar(size int, from, to Mem, through reg.GPVirtual) {
 // duplicate generates the copy of a block in the same order.
 func duplicate(s simd.Set, typ string) {
 	TEXT("Copy", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, src []%[1]s, lds int)", typ))
-	Doc("Copy copies a block of rows×cols; see kernel.Copy. It needs AVX2.")
-	Pragma("noescape")
 	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
 	dst, src := Load(Param("dst").Base(), GP64()), Load(Param("src").Base(), GP64())
 	ldd, lds := Load(Param("ldd"), GP64()), Load(Param("lds"), GP64())
@@ -97,9 +95,6 @@ func duplicate(s simd.Set, typ string) {
 func split(s simd.Set, typ string, vectors int) {
 	name := fmt.Sprintf("Split%d", vectors*s.Lanes())
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(rows, slivers int, dst []%[1]s, next int, src []%[1]s, lds int)", typ))
-	Doc(fmt.Sprintf("%s copies rows into slivers of %d columns; see kernel.Split. It needs AVX2.", name,
-		vectors*s.Lanes()))
-	Pragma("noescape")
 	rows, slivers := Load(Param("rows"), GP64()), Load(Param("slivers"), GP64())
 	dst, src := Load(Param("dst").Base(), GP64()), Load(Param("src").Base(), GP64())
 	next, lds := Load(Param("next"), GP64()), Load(Param("lds"), GP64())
@@ -141,8 +136,6 @@ func split(s simd.Set, typ string, vectors int) {
 // transpose generates the copy of four rows into columns.
 func transpose(s simd.Set, typ string) {
 	TEXT("Transpose", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, src []%[1]s, lds int)", typ))
-	Doc("Transpose copies up to four rows into columns of at least four elements; see kernel.Transpose. It needs AVX2.")
-	Pragma("noescape")
 	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
 	dst := Load(Param("dst").Base(), GP64())
 	ldd, lds := Load(Param("ldd"), GP64()), Load(Param("lds"), GP64())
@@ -212,8 +205,6 @@ func transpose(s simd.Set, typ string) {
 func add(s simd.Set, typ string) {
 	TEXT("Add", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, x []%[1]s, ldx int, "+
 		"alpha %[1]s, y []%[1]s, ldy int)", typ))
-	Doc("Add adds a multiple of a block to another; see kernel.Add. It needs AVX2.")
-	Pragma("noescape")
 	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
 	dst, x, y := Load(Param("dst").Base(), GP64()), Load(Param("x").Base(), GP64()), Load(Param("y").Base(), GP64())
 	ldd, ldx, ldy := Load(Param("ldd"), GP64()), Load(Param("ldx"), GP64()), Load(Param("ldy"), GP64())
@@ -262,15 +253,9 @@ func add(s simd.Set, typ string) {
 	CMPQ(at, cols)
 	JGE(LabelRef("next"))
 	one := XMM()
-	if s.Size == 8 {
-		VMOVSD(Mem{Base: x, Index: at, Scale: 1}, one)
-		VFMADD231SD(Mem{Base: y, Index: at, Scale: 1}, alpha.AsX(), one)
-		VMOVSD(one, Mem{Base: dst, Index: at, Scale: 1})
-	} else {
-		VMOVSS(Mem{Base: x, Index: at, Scale: 1}, one)
-		VFMADD231SS(Mem{Base: y, Index: at, Scale: 1}, alpha.AsX(), one)
-		VMOVSS(one, Mem{Base: dst, Index: at, Scale: 1})
-	}
+	s.MoveOne(Mem{Base: x, Index: at, Scale: 1}, one)
+	s.FMAOne(Mem{Base: y, Index: at, Scale: 1}, alpha.AsX(), one)
+	s.MoveOne(one, Mem{Base: dst, Index: at, Scale: 1})
 	ADDQ(U8(s.Size), at)
 	JMP(LabelRef("elements"))
 	Label("next")

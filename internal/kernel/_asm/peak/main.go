@@ -37,19 +37,6 @@ func affine(isa string, width, accumulators int, vector func() reg.VecVirtual, m
 	elements := accumulators * width
 	name := "affine" + isa
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, a, b uint64, c uint8, x *[%d]uint8)", elements))
-	Doc(
-		name+" equals",
-		"",
-		"\tfor range n {",
-		"\t\tfor i := range x {",
-		"\t\t\tx[i] ^= a·c ^ b·c // a and b are matrices of 8×8 bits, their first rows the highest bytes",
-		"\t\t}",
-		"\t}",
-		"",
-		"for n ≥ 1. It needs no alignment.",
-		fmt.Sprintf("Registers: %d accumulators of %d elements, one each for a, b, c and two products.", accumulators, width),
-	)
-	Pragma("noescape")
 	n := Load(Param("n"), GP64())
 	x := Mem{Base: Load(Param("x"), GP64())}
 	a, b, c, p, q := vector(), vector(), vector(), vector(), vector()
@@ -68,20 +55,6 @@ func lookUp(move func(ops ...Op)) {
 	const width, accumulators = 32, 8
 	TEXT("lookUpAVX2", NOSPLIT,
 		fmt.Sprintf("func(n int, low, high *[16]uint8, b uint8, x *[%d]uint8)", accumulators*width))
-	Doc(
-		"lookUpAVX2 equals",
-		"",
-		"\tfor range n {",
-		"\t\tfor i := range x {",
-		"\t\t\tx[i] ^= low[b&15] ^ high[b>>4]",
-		"\t\t}",
-		"\t}",
-		"",
-		"for n ≥ 1. It needs no alignment.",
-		fmt.Sprintf("Registers: %d accumulators of %d elements, one each for low, high, the nibbles of b and two products.",
-			accumulators, width),
-	)
-	Pragma("noescape")
 	n := Load(Param("n"), GP64())
 	x := Mem{Base: Load(Param("x"), GP64())}
 	low, high, nibble, upper := YMM(), YMM(), YMM(), YMM()
@@ -132,29 +105,16 @@ func repeat(n reg.Register, x Mem, width, accumulators int, vector func() reg.Ve
 
 // fma generates the loop of fused multiply-adds.
 func fma(s simd.Set) {
-	accumulators, vector := 16, ZMM
+	accumulators := 16
 	if s.Narrow {
-		accumulators, vector = 12, YMM
+		accumulators = 12
 	}
 	name, typ := fmt.Sprintf("fmaF%d%s", 8*s.Size, s.ISA), fmt.Sprintf("float%d", 8*s.Size)
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, a, b %s, x *[%d]%s)", typ, accumulators*s.Lanes(), typ))
-	Doc(
-		fmt.Sprintf("%s equals", name),
-		"",
-		"\tfor range n {",
-		"\t\tfor i := range x {",
-		"\t\t\tx[i] = fma(a, b, x[i]) // rounded once",
-		"\t\t}",
-		"\t}",
-		"",
-		"for n ≥ 1. It needs no alignment.",
-		fmt.Sprintf("Registers: %d accumulators of %d elements, one each for a and b.", accumulators, s.Lanes()),
-	)
-	Pragma("noescape")
 	n := Load(Param("n"), GP64())
 	x := Mem{Base: Load(Param("x"), GP64())}
-	a, b := vector(), vector()
+	a, b := s.Virtual(), s.Virtual()
 	s.Broadcast(simd.Address("a"), a)
 	s.Broadcast(simd.Address("b"), b)
-	repeat(n, x, s.Width, accumulators, vector, s.Move, func(sum reg.VecVirtual) { s.FMA(a, b, sum) })
+	repeat(n, x, s.Width, accumulators, s.Virtual, s.Move, func(sum reg.VecVirtual) { s.FMA(a, b, sum) })
 }

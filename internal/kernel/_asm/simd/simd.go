@@ -18,16 +18,16 @@ type Set struct {
 	Width  int    // bytes of a vector
 	Narrow bool   // 16 registers of 32 bytes, and no masks but in such registers
 
-	Broadcast, Move, Multiply, FMA, Add func(ops ...Op)
+	Broadcast, Move, Multiply, FMA, Add, MoveOne, FMAOne func(ops ...Op)
 }
 
 // New returns the set for -type f32 or f64 and -isa avx512 or avx2.
 func New(typ, isa string) (s Set) {
 	switch typ {
 	case "f64":
-		s = Set{"", 8, 0, false, VBROADCASTSD, VMOVUPD, VMULPD, VFMADD231PD, VADDPD}
+		s = Set{"", 8, 0, false, VBROADCASTSD, VMOVUPD, VMULPD, VFMADD231PD, VADDPD, VMOVSD, VFMADD231SD}
 	case "f32":
-		s = Set{"", 4, 0, false, VBROADCASTSS, VMOVUPS, VMULPS, VFMADD231PS, VADDPS}
+		s = Set{"", 4, 0, false, VBROADCASTSS, VMOVUPS, VMULPS, VFMADD231PS, VADDPS, VMOVSS, VFMADD231SS}
 	default:
 		log.Fatalf("-type %s: f32 or f64", typ)
 	}
@@ -72,6 +72,49 @@ func (s *Set) Vector(i int) reg.VecPhysical {
 		return Y[i]
 	}
 	return Z[i]
+}
+
+// Virtual returns a new vector register, which avo allocates.
+func (s *Set) Virtual() reg.VecVirtual {
+	if s.Narrow {
+		return YMM()
+	}
+	return ZMM()
+}
+
+// ForEach generates code for both element types, by the argument size, and for AVX-512 and AVX2, by the variable wide
+// of the package. prefix is for the labels of a set.
+func ForEach(size Op, body func(s Set, prefix string)) {
+	CMPQ(size, U8(4))
+	JEQ(LabelRef("f32"))
+	for _, typ := range []string{"f64", "f32"} {
+		Label(typ)
+		CMPB(NewDataAddr(Symbol{Name: "·wide"}, 0), U8(0))
+		JEQ(LabelRef(typ + "avx2"))
+		for _, isa := range []string{"avx512", "avx2"} {
+			Label(typ + isa)
+			body(New(typ, isa), typ+isa)
+			VZEROUPPER()
+			RET()
+		}
+	}
+}
+
+// Mask returns the mask of the first n elements of a vector: K1, or with AVX2 a vector of a window of this name and the
+// bits of an element. It overwrites n.
+func (s *Set) Mask(n reg.GPVirtual, window string) reg.Register {
+	bits := GP64()
+	if !s.Narrow {
+		MOVL(U32(1<<16-1), bits.As32())
+		BZHIL(n.As32(), bits.As32(), bits.As32())
+		KMOVW(bits.As32(), reg.K1)
+		return reg.K1
+	}
+	mask := YMM()
+	LEAQ(NewDataAddr(Symbol{Name: fmt.Sprint(window, 8*s.Size), Static: true}, s.Width), bits)
+	NEGQ(n)
+	VMOVDQU(Mem{Base: bits, Index: n, Scale: uint8(s.Size)}, mask)
+	return mask
 }
 
 // Zero clears a vector register.

@@ -2,14 +2,11 @@
 // one element type and one instruction set. Compared with the tiles of command tiles, nothing is prefetched,
 // and there are few instructions before and after the loop over k.
 //
-//	small -type f64 -isa avx512 -pkg f64 -out small_avx512_amd64.s -stubs small_avx512_amd64.go
+//	small -type f64 -isa avx512 -pkg f64 -out small_avx512_amd64.s
 package main
 
 import (
-	"flag"
 	"fmt"
-	"log"
-	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -57,9 +54,6 @@ func main() {
 		g.Window("smallWindow")
 	}
 	g.function()
-	if err := flag.Set("out", fmt.Sprintf("../f%d/small_%s_amd64.s", 8*g.Size, strings.ToLower(g.ISA))); err != nil {
-		log.Fatal(err)
-	}
 	Generate()
 }
 

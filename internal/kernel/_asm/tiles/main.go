@@ -2,7 +2,7 @@
 // one instruction set. The result is a function that computes rows of tiles. Tiles of full height and width have
 // a loop of their own. All heights share the loop of each width: a step of k ends after the last row of the tile.
 //
-//	tiles -type f64 -isa avx512 -pkg f64 -out avx512_amd64.s -stubs avx512_amd64.go
+//	tiles -type f64 -isa avx512 -pkg f64 -out avx512_amd64.s
 package main
 
 import (
@@ -116,11 +116,6 @@ func main() {
 // function generates the function.
 func (g *generator) function() {
 	TEXT(g.ISA, NOSPLIT, "func(t *byte)")
-	Doc(
-		fmt.Sprintf("%s computes the kernel.Tiles at t, in tiles of up to %d×%d.", g.ISA, g.mr, g.vectors*g.Lanes()),
-		fmt.Sprintf("Registers: %d sums, %d vectors of B, and A's elements broadcast one by one.", g.mr*g.vectors, g.vectors),
-	)
-	Pragma("noescape")
 	locals := []*Mem{&height, &taller, &slivers, &aBase, &aStep, &cBase, &columns, &limit, &next, &nextBy, &nextEnd, &nextTop}
 	if g.Narrow {
 		locals = append(locals, &walking)

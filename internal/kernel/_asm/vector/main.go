@@ -1,7 +1,7 @@
-// Command vector generates level 1 of internal/kernel/vector. Each function has code for both element types, by its
-// argument size, and for AVX-512 and AVX2, by the variable wide.
+// Command vector generates internal/kernel/vector. Each function has code for both element types, by its argument size,
+// and for AVX-512 and AVX2, by the variable wide.
 //
-//	vector -pkg vector -out level1_amd64.s
+//	vector -pkg vector -out vector_amd64.s
 package main
 
 import (
@@ -21,15 +21,15 @@ type generator struct {
 	simd.Set
 	prefix  string // of labels
 	n, x, y reg.GPVirtual
-	left    reg.GPVirtual  // result
-	each    int            // elements of a step over the last ones; 0: all
-	mask    reg.VecVirtual // of the last vector, with AVX2; otherwise it is in K1
+	left    reg.GPVirtual // result
+	each    int           // elements of a step over the last ones; 0: all
+	mask    reg.Register  // of the last vector
 }
 
 // chunk is the most elements of a call, because assembly cannot be preempted.
 const chunk = 1 << 16
 
-// operations are the functions. Their arguments are the size of an element, n, and addresses, x and y first.
+// operations are the functions of level 1. Their arguments are the size of an element, n, and addresses, x and y first.
 var operations = []struct {
 	name, addresses string
 	generate        func(g *generator)
@@ -63,28 +63,18 @@ func main() {
 		CMPQ(g.n, U32(chunk))
 		JGT(LabelRef("long"))
 		Label("chunk")
-		CMPQ(size, U8(4))
-		JEQ(LabelRef("f32"))
-		for _, typ := range []string{"f64", "f32"} {
-			Label(typ)
-			CMPB(NewDataAddr(Symbol{Name: "·wide"}, 0), U8(0))
-			JEQ(LabelRef(typ + "AVX2"))
-			for _, isa := range []string{"avx512", "avx2"} {
-				g.Set = simd.New(typ, isa)
-				g.prefix = typ + g.ISA
-				Label(g.prefix)
-				o.generate(&g)
-				Store(g.left, ReturnIndex(0))
-				VZEROUPPER()
-				RET()
-			}
-		}
+		simd.ForEach(size, func(s simd.Set, prefix string) {
+			g.Set, g.prefix = s, prefix
+			o.generate(&g)
+			Store(g.left, ReturnIndex(0))
+		})
 		g.last(size)
 	}
+	generateLevel2()
 	for _, typ := range []string{"f64", "f32"} {
 		s := simd.New(typ, "avx2")
-		s.Window("level1Window" + typ[1:])
-		GLOBL("level1Sign"+typ[1:], RODATA|NOPTR)
+		s.Window("window" + typ[1:])
+		GLOBL("sign"+typ[1:], RODATA|NOPTR)
 		if s.Size == 8 {
 			DATA(0, U64(1<<63-1))
 		} else {
@@ -118,23 +108,16 @@ func (g *generator) by(single, double func(ops ...Op)) func(ops ...Op) {
 	return double
 }
 
-func (g *generator) vector() reg.VecVirtual {
-	if g.Narrow {
-		return YMM()
-	}
-	return ZMM()
-}
-
 // argument returns a vector whose elements are all an argument.
 func (g *generator) argument(name string) reg.VecVirtual {
-	v := g.vector()
+	v := g.Virtual()
 	g.Broadcast(Mem{Base: Load(Param(name), GP64())}, v)
 	return v
 }
 
 // load loads a vector, or a part of the last one.
 func (g *generator) load(from Mem, part bool) reg.VecVirtual {
-	v := g.vector()
+	v := g.Virtual()
 	switch {
 	case part && g.each > 0:
 		g.moveEach(from, v.AsX())
@@ -239,7 +222,7 @@ func (g *generator) reduce(lists [][]reg.VecVirtual, join func(ops ...Op),
 	JEQ(LabelRef(g.prefix + "end"))
 	Label(g.prefix + "part")
 	if g.each == 0 {
-		g.setMask()
+		g.mask = g.Mask(g.n, "window")
 	}
 	at(0, true)
 	if g.each > 0 {
@@ -259,24 +242,9 @@ func (g *generator) accumulate(join func(ops ...Op), step func(to reg.VecVirtual
 // vectors returns the vectors of a round.
 func (g *generator) vectors() (list []reg.VecVirtual) {
 	for range unroll {
-		list = append(list, g.vector())
+		list = append(list, g.Virtual())
 	}
 	return list
-}
-
-// setMask computes the mask of the n elements of the last vector.
-func (g *generator) setMask() {
-	bits := GP64()
-	if !g.Narrow {
-		MOVL(U32(1<<16-1), bits.As32())
-		BZHIL(g.n.As32(), bits.As32(), bits.As32())
-		KMOVW(bits.As32(), reg.K1)
-		return
-	}
-	g.mask = g.vector()
-	LEAQ(NewDataAddr(Symbol{Name: fmt.Sprintf("level1Window%d", 8*g.Size), Static: true}, g.Width), bits)
-	NEGQ(g.n)
-	VMOVDQU(Mem{Base: bits, Index: g.n, Scale: uint8(g.Size)}, g.mask)
 }
 
 // fold joins the elements of a vector until keep are left.
@@ -311,19 +279,19 @@ func (g *generator) permute(how int, from, to Op) {
 func (g *generator) addTo(name string, x reg.VecVirtual) {
 	at := Mem{Base: Load(Param(name), GP64())}
 	g.by(VADDSS, VADDSD)(at, x, x)
-	g.by(VMOVSS, VMOVSD)(x, at)
+	g.MoveOne(x, at)
 }
 
 // sign returns a vector that has all bits but signs set.
 func (g *generator) sign() reg.VecVirtual {
-	v := g.vector()
-	g.Broadcast(NewDataAddr(Symbol{Name: fmt.Sprintf("level1Sign%d", 8*g.Size), Static: true}, 0), v)
+	v := g.Virtual()
+	g.Broadcast(NewDataAddr(Symbol{Name: fmt.Sprintf("sign%d", 8*g.Size), Static: true}, 0), v)
 	return v
 }
 
 // magnitude loads the magnitudes of a vector.
 func (g *generator) magnitude(sign reg.VecVirtual, x Mem, part bool) reg.VecVirtual {
-	v := g.vector()
+	v := g.Virtual()
 	g.by(VANDPS, VANDPD)(g.operand(x, part), sign, v)
 	return v
 }
@@ -346,7 +314,7 @@ func (g *generator) axpy() {
 func (g *generator) scal() {
 	alpha := g.argument("alpha")
 	g.loop(1, func(x, _ Mem, part bool) {
-		v := g.vector()
+		v := g.Virtual()
 		g.Multiply(g.operand(x, part), alpha, v)
 		g.store(v, x, part)
 	})
@@ -363,7 +331,7 @@ func (g *generator) swap() {
 func (g *generator) rot() {
 	c, s := g.argument("c"), g.argument("s")
 	g.loop(1, func(x, y Mem, part bool) {
-		a, b, u, v := g.load(x, part), g.load(y, part), g.vector(), g.vector()
+		a, b, u, v := g.load(x, part), g.load(y, part), g.Virtual(), g.Virtual()
 		g.Multiply(a, c, u)
 		g.Multiply(b, c, v)
 		g.FMA(b, s, u)
@@ -393,7 +361,7 @@ func (g *generator) amax() {
 	most := g.accumulate(join, func(most reg.VecVirtual, x, _ Mem, part bool) {
 		join(most, g.magnitude(sign, x, part), most)
 	})
-	g.by(VMOVSS, VMOVSD)(most, Mem{Base: Load(Param("most"), GP64())})
+	g.MoveOne(most, Mem{Base: Load(Param("most"), GP64())})
 }
 
 func (g *generator) find() {
@@ -408,7 +376,7 @@ func (g *generator) find() {
 	SUBQ(U8(g.Lanes()), g.n)
 	JMP(LabelRef(g.prefix + "next"))
 	Label(g.prefix + "rest")
-	g.setMask()
+	g.mask = g.Mask(g.n, "window")
 	g.compare(g.magnitude(sign, Mem{Base: g.x}, true), value, bits)
 	Label(g.prefix + "found")
 	TZCNTL(bits, bits)
@@ -437,7 +405,7 @@ func (g *generator) compare(a, value reg.VecVirtual, bits reg.GPVirtual) {
 func (g *generator) pairDot() {
 	sums := [][]reg.VecVirtual{g.vectors(), g.vectors()}
 	g.reduce(sums, g.Add, func(to []reg.VecVirtual, x, y Mem, part bool) {
-		a, b, swapped := g.load(x, part), g.load(y, part), g.vector()
+		a, b, swapped := g.load(x, part), g.load(y, part), g.Virtual()
 		g.permute(0xb1, b, swapped)
 		g.FMA(a, b, to[0])
 		g.FMA(a, swapped, to[1])
@@ -452,7 +420,7 @@ func (g *generator) pairDot() {
 }
 
 func (g *generator) pairAxpy() {
-	re, im, at := g.vector(), g.vector(), Load(Param("alpha"), GP64())
+	re, im, at := g.Virtual(), g.Virtual(), Load(Param("alpha"), GP64())
 	g.Broadcast(Mem{Base: at}, re)
 	switch pair := (Mem{Base: at, Disp: g.Size}); {
 	case g.Size == 4:
@@ -463,7 +431,7 @@ func (g *generator) pairAxpy() {
 		VBROADCASTF64X2(pair, im)
 	}
 	g.loop(2, func(x, y Mem, part bool) {
-		a, sum, swapped := g.load(x, part), g.load(y, part), g.vector()
+		a, sum, swapped := g.load(x, part), g.load(y, part), g.Virtual()
 		g.permute(0xb1, a, swapped)
 		g.FMA(a, re, sum)
 		g.FMA(swapped, im, sum)

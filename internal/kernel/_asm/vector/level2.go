@@ -1,11 +1,6 @@
-// Command gemv generates level 2 of internal/kernel/vector. Each function has code for both element types, by its
-// argument size, and for AVX-512 and AVX2, by the variable wide.
-//
-//	gemv -pkg vector -out gemv_amd64.s
 package main
 
 import (
-	"flag"
 	"fmt"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -19,6 +14,7 @@ import (
 // with x, and it adds a multiple of x, or of x and y, to the row.
 type operation struct {
 	axpy, dot, update, second bool
+	column                    bool // only dot products, and no vector is stored before it is read
 	product, solve            bool // of a triangular matrix: y is replaced
 }
 
@@ -28,8 +24,8 @@ var triangular = []operation{
 	{axpy: true, product: true}, {dot: true, solve: true}, {axpy: true, solve: true},
 }
 
-// generator has the properties of the element type and the instruction set.
-type generator struct {
+// level2 has the properties of the element type and the instruction set.
+type level2 struct {
 	simd.Set
 	operation
 
@@ -39,51 +35,32 @@ type generator struct {
 	x, y          reg.Register
 	at            reg.GPVirtual
 	row           []reg.GPVirtual
-	// Of each row of a group: the factors of the row, or of x and y, and the sum of the dot product.
+	// Of each row of a group: the factors of the row, or of x and y, and the sum of the dot product. There may be sums
+	// of each vector of a round.
 	factor, other, sum []reg.VecVirtual
 }
 
-func main() {
-	flag.Parse()
+// generateLevel2 generates the functions of level 2.
+func generateLevel2() {
 	const arguments = "lda int, x, y *byte"
-	function("axpys", "size uintptr, m, n int, alpha, a *byte, "+arguments, func(g *generator) {
+	function("axpys", "size uintptr, m, n int, alpha, a *byte, "+arguments, func(g *level2) {
 		g.rectangle(operation{axpy: true})
 	})
-	function("ger", "size uintptr, m, n int, alpha, a *byte, "+arguments, func(g *generator) {
+	function("ger", "size uintptr, m, n int, alpha, a *byte, "+arguments, func(g *level2) {
 		g.rectangle(operation{update: true})
 	})
+	function("column", "size uintptr, m, n int, alpha, a *byte, lda int, x, beta, y *byte, incY int",
+		(*level2).columnOf)
 	function("triangle", "size uintptr, op, strips, n, dn, off, doff int, alpha, a *byte, da, "+arguments+
-		", dx int, unit bool", (*generator).triangle)
-	Generate()
+		", dx int, unit bool", (*level2).triangle)
 }
 
 // function generates a function for all element types and instruction sets.
-func function(name, arguments string, body func(g *generator)) {
+func function(name, arguments string, body func(g *level2)) {
 	TEXT(name, NOSPLIT, "func("+arguments+")")
-	CMPQ(simd.Address("size"), U8(4))
-	JEQ(LabelRef("f32"))
-	for _, typ := range []string{"f64", "f32"} {
-		Label(typ)
-		CMPB(NewDataAddr(Symbol{Name: "·wide"}, 0), U8(0))
-		JEQ(LabelRef(typ + "avx2"))
-		for _, isa := range []string{"avx512", "avx2"} {
-			g := &generator{Set: simd.New(typ, isa), prefix: typ + isa, horizontal: VHADDPD}
-			if g.Size == 4 {
-				g.horizontal = VHADDPS
-			}
-			Label(g.prefix)
-			body(g)
-			VZEROUPPER()
-			RET()
-		}
-	}
-}
-
-func (g *generator) vector() reg.VecVirtual {
-	if g.Narrow {
-		return YMM()
-	}
-	return ZMM()
+	simd.ForEach(simd.Address("size"), func(s simd.Set, prefix string) {
+		body(&level2{Set: s, prefix: prefix, horizontal: map[int]func(x, y, to Op){4: VHADDPS, 8: VHADDPD}[s.Size]})
+	})
 }
 
 // clear sets a register to 0. Unlike of the one in simd, avo knows that the result does not depend on the register.
@@ -93,7 +70,7 @@ func clear(v reg.VecVirtual) { VXORPS(v, v, v) }
 const together = 2
 
 // rectangle generates the code for full matrices.
-func (g *generator) rectangle(op operation) {
+func (g *level2) rectangle(op operation) {
 	a, lda, u := Load(Param("a"), GP64()), Load(Param("lda"), GP64()), Load(Param("x"), GP64())
 	y, m := Load(Param("y"), GP64()), Load(Param("m"), GP64())
 	g.x, g.y, g.operation = y, y, op
@@ -115,15 +92,57 @@ func (g *generator) rectangle(op operation) {
 	}
 }
 
+// columnOf generates the code for y ← α·A·x + β·y. Each of four rows has a sum for every vector of a round.
+func (g *level2) columnOf() {
+	a, lda, m := Load(Param("a"), GP64()), Load(Param("lda"), GP64()), Load(Param("m"), GP64())
+	y, incY, spill := Load(Param("y"), GP64()), Load(Param("incY"), GP64()), AllocLocal(4*8)
+	g.x, g.operation, g.label = Load(Param("x"), GP64()), operation{dot: true, column: true}, g.prefix+"column"
+	SHLQ(g.Shift(), lda)
+	SHLQ(g.Shift(), incY)
+	Label(g.label)
+	row := simd.Rows(a, lda, m)
+	g.row = row[:]
+	LEAQ(Mem{Base: a, Index: lda, Scale: 4}, a)
+	g.sum = nil
+	for i := range together * len(row) {
+		g.sum = append(g.sum, g.Virtual())
+		clear(g.sum[i])
+	}
+	g.columns(simd.Address("n"))
+	for r := range row {
+		g.Add(g.sum[len(row)+r], g.sum[r], g.sum[r])
+	}
+	total, beta, bits := g.total(), Mem{Base: Load(Param("beta"), GP64())}, GP64()
+	g.Multiply(g.four(g.alpha()), total, total)
+	g.Move(total, spill)
+	factor := XMM()
+	g.MoveOne(beta, factor)
+	g.BitsOf(beta, bits)
+	for r := range row {
+		store, value := fmt.Sprint(g.label, "store", r), XMM()
+		g.MoveOne(spill.Offset(r*g.Size), value)
+		TESTQ(bits, bits)
+		JEQ(LabelRef(store))
+		g.FMAOne(Mem{Base: y}, factor, value)
+		Label(store)
+		g.MoveOne(value, Mem{Base: y})
+		ADDQ(incY, y)
+		DECQ(m)
+		JEQ(LabelRef(g.label + "done"))
+	}
+	JMP(LabelRef(g.label))
+	Label(g.label + "done")
+}
+
 // alpha returns α in all elements of a vector.
-func (g *generator) alpha() reg.VecVirtual {
-	alpha := g.vector()
+func (g *level2) alpha() reg.VecVirtual {
+	alpha := g.Virtual()
 	g.Broadcast(Mem{Base: Load(Param("alpha"), GP64())}, alpha)
 	return alpha
 }
 
 // rows computes the addresses of the rows of a group.
-func (g *generator) rows(rows int, a, lda reg.Register) {
+func (g *level2) rows(rows int, a, lda reg.Register) {
 	g.row = nil
 	for r := range rows {
 		g.row = append(g.row, GP64())
@@ -136,9 +155,9 @@ func (g *generator) rows(rows int, a, lda reg.Register) {
 }
 
 // factors loads α times the elements at u.
-func (g *generator) factors(rows int, alpha reg.VecVirtual, u Mem) (f []reg.VecVirtual) {
+func (g *level2) factors(rows int, alpha reg.VecVirtual, u Mem) (f []reg.VecVirtual) {
 	for r := range rows {
-		f = append(f, g.vector())
+		f = append(f, g.Virtual())
 		g.Broadcast(u.Offset(r*g.Size), f[r])
 		g.Multiply(alpha, f[r], f[r])
 	}
@@ -146,7 +165,7 @@ func (g *generator) factors(rows int, alpha reg.VecVirtual, u Mem) (f []reg.VecV
 }
 
 // four returns the first four elements of a vector.
-func (g *generator) four(v reg.VecVirtual) reg.VecVirtual {
+func (g *level2) four(v reg.VecVirtual) reg.VecVirtual {
 	if g.Size == 8 {
 		return v.AsY().(reg.VecVirtual)
 	}
@@ -154,7 +173,7 @@ func (g *generator) four(v reg.VecVirtual) reg.VecVirtual {
 }
 
 // triangle generates the code for strips of triangles.
-func (g *generator) triangle() {
+func (g *level2) triangle() {
 	masks := "triangles" + g.prefix[:3]
 	if g.Narrow { // for both instruction sets
 		GLOBL(masks, RODATA|NOPTR)
@@ -212,7 +231,7 @@ func (g *generator) triangle() {
 		if g.solve {
 			g.sum = nil
 			for r := range g.row {
-				g.sum = append(g.sum, g.vector())
+				g.sum = append(g.sum, g.Virtual())
 				clear(g.sum[r])
 			}
 		} else {
@@ -243,7 +262,7 @@ func (g *generator) triangle() {
 }
 
 // corner computes the 4×4 elements on the diagonal, and begins the sums.
-func (g *generator) corner(table, off, unit reg.Register, u, v Mem) {
+func (g *level2) corner(table, off, unit reg.Register, u, v Mem) {
 	size, skip := 4*g.Size, "nonunit"+g.label
 	inclusive := func(r int) Mem { return Mem{Base: table, Disp: r * size} }
 	if g.product { // with a unit diagonal, the masks are strict
@@ -254,7 +273,7 @@ func (g *generator) corner(table, off, unit reg.Register, u, v Mem) {
 		inclusive = func(r int) Mem { return Mem{Base: base, Disp: r * size} }
 	}
 	load := func(from Mem) reg.VecVirtual {
-		to := g.four(g.vector())
+		to := g.four(g.Virtual())
 		g.Move(from, to)
 		return to
 	}
@@ -269,14 +288,14 @@ func (g *generator) corner(table, off, unit reg.Register, u, v Mem) {
 	for r, row := range g.row {
 		at := Mem{Base: row, Index: off, Scale: 1}
 		a := load(at)
-		product := g.four(g.vector())
+		product := g.four(g.Virtual())
 		if g.axpy {
 			g.Multiply(a, g.four(g.factor[r]), product)
 			VANDPS(inclusive(r), product, product)
 			g.Add(product, yv, yv)
 		}
 		if g.dot {
-			g.sum = append(g.sum, g.vector())
+			g.sum = append(g.sum, g.Virtual())
 			clear(g.sum[r])
 			sum := g.four(g.sum[r])
 			g.Multiply(a, xv, sum)
@@ -301,10 +320,10 @@ func (g *generator) corner(table, off, unit reg.Register, u, v Mem) {
 
 // substitution solves the system with the 4×4 triangle on the diagonal: forward, from the first row to the last, or
 // backward. The distance of strips has the direction.
-func (g *generator) substitution(off, unit reg.Register, v Mem) {
-	move, subtract, divide := VMOVSD, VFNMADD231SD, VDIVSD
+func (g *level2) substitution(off, unit reg.Register, v Mem) {
+	subtract, divide := VFNMADD231SD, VDIVSD
 	if g.Size == 4 {
-		move, subtract, divide = VMOVSS, VFNMADD231SS, VDIVSS
+		subtract, divide = VFNMADD231SS, VDIVSS
 	}
 	CMPQ(simd.Address("da"), U8(0))
 	JLT(LabelRef("backward" + g.label))
@@ -326,7 +345,7 @@ func (g *generator) substitution(off, unit reg.Register, v Mem) {
 			}
 			i, after := order(step), fmt.Sprint("divided", direction, g.label, step)
 			x[i] = XMM()
-			move(v.Offset(i*g.Size), x[i])
+			g.MoveOne(v.Offset(i*g.Size), x[i])
 			for before := range step {
 				j := order(before)
 				subtract(element(i, j), x[j], x[i])
@@ -335,7 +354,7 @@ func (g *generator) substitution(off, unit reg.Register, v Mem) {
 			JNE(LabelRef(after))
 			divide(element(i, i), x[i], x[i])
 			Label(after)
-			move(x[i], v.Offset(i*g.Size))
+			g.MoveOne(x[i], v.Offset(i*g.Size))
 		}
 		if direction == "forward" {
 			JMP(LabelRef("solved" + g.label))
@@ -345,7 +364,7 @@ func (g *generator) substitution(off, unit reg.Register, v Mem) {
 }
 
 // storeFour stores the elements that have a mask.
-func (g *generator) storeFour(from, mask reg.VecVirtual, to Mem) {
+func (g *level2) storeFour(from, mask reg.VecVirtual, to Mem) {
 	switch {
 	case !g.Narrow && g.Size == 8:
 		VPMOVQ2M(mask, reg.K2)
@@ -359,7 +378,7 @@ func (g *generator) storeFour(from, mask reg.VecVirtual, to Mem) {
 }
 
 // columns computes a group of rows.
-func (g *generator) columns(n Mem) {
+func (g *level2) columns(n Mem) {
 	suffix := g.label
 	g.at = GP64()
 	XORQ(g.at, g.at)
@@ -369,7 +388,7 @@ func (g *generator) columns(n Mem) {
 	JLT(LabelRef("one" + suffix))
 	Label("round" + suffix)
 	for i := range together {
-		g.step(i, g.Width)
+		g.step(i, g.Width, nil)
 	}
 	ADDQ(U8(together*g.Width), g.at)
 	SUBQ(U8(together*g.Lanes()), k)
@@ -377,23 +396,31 @@ func (g *generator) columns(n Mem) {
 	Label("one" + suffix)
 	ADDQ(U8((together-1)*g.Lanes()), k)
 	JLT(LabelRef("rest" + suffix))
-	g.step(0, g.Width)
+	g.step(0, g.Width, nil)
 	ADDQ(U8(g.Width), g.at)
 	Label("rest" + suffix)
+	if g.column {
+		ANDQ(U8(g.Lanes()-1), k)
+		JEQ(LabelRef("end" + suffix))
+		g.step(1, g.Width, g.Mask(k, "window"))
+		Label("end" + suffix)
+		return
+	}
 	// A part of a vector is loaded and stored as a half, a quarter and so on: what a masked store has written cannot be
 	// forwarded to the next load.
 	for width := g.Width / 2; width >= g.Size; width /= 2 {
 		after := fmt.Sprintf("below%d_%s", width, suffix)
 		TESTQ(U32(width/g.Size), k)
 		JEQ(LabelRef(after))
-		g.step(0, width)
+		g.step(0, width, nil)
 		ADDQ(U8(width), g.at)
 		Label(after)
 	}
 }
 
-// step computes vector i of the columns, or its first bytes.
-func (g *generator) step(i, width int) {
+// step computes vector i of the columns, or its first bytes. If mask is not nil, it computes the elements of vector 0
+// that have a mask, with the sums of vector i.
+func (g *level2) step(i, width int, mask Op) {
 	move, part := g.Move, func(v reg.VecVirtual) Op { return v }
 	switch width {
 	case 4:
@@ -406,9 +433,19 @@ func (g *generator) step(i, width int) {
 	} else if width == 32 {
 		part = func(v reg.VecVirtual) Op { return v.AsY() }
 	}
-	at := func(base reg.Register) Mem { return Mem{Base: base, Index: g.at, Scale: 1, Disp: i * g.Width} }
+	at := func(base reg.Register) Mem {
+		m := Mem{Base: base, Index: g.at, Scale: 1}
+		if mask == nil {
+			m.Disp = i * g.Width
+		}
+		return m
+	}
 	load := func(base reg.Register) reg.VecVirtual { // and clears the rest of the register
-		v := g.vector()
+		v := g.Virtual()
+		if mask != nil {
+			g.LoadPart(at(base), mask, v)
+			return v
+		}
 		if width < g.Width {
 			clear(v) // avo does not know that the load clears it
 		}
@@ -424,6 +461,10 @@ func (g *generator) step(i, width int) {
 		x = load(g.x)
 	}
 	for r, row := range g.row {
+		if g.column && mask == nil {
+			g.FMA(at(row), x, g.sum[(i*len(g.row)+r)%len(g.sum)])
+			continue
+		}
 		a := load(row)
 		if g.update {
 			g.FMA(x, g.factor[r], a)
@@ -433,7 +474,7 @@ func (g *generator) step(i, width int) {
 			store(a, row)
 		}
 		if g.dot {
-			g.FMA(a, x, g.sum[r])
+			g.FMA(a, x, g.sum[(i*len(g.row)+r)%len(g.sum)])
 		}
 		if g.axpy {
 			g.FMA(a, g.factor[r], y)
@@ -444,8 +485,8 @@ func (g *generator) step(i, width int) {
 	}
 }
 
-// sums adds α times the four sums to v. A product with a triangle replaces v, or with a unit diagonal is added to it.
-func (g *generator) sums(alpha reg.VecVirtual, v Mem, unit reg.Register) {
+// total returns the elements of the four sums, added together.
+func (g *level2) total() reg.VecVirtual {
 	var half [4]reg.VecVirtual
 	for i := range half {
 		half[i] = g.sum[i].AsY().(reg.VecVirtual)
@@ -457,15 +498,7 @@ func (g *generator) sums(alpha reg.VecVirtual, v Mem, unit reg.Register) {
 	}
 	g.horizontal(half[1], half[0], half[0])
 	g.horizontal(half[3], half[2], half[2])
-	old := g.four(g.vector())
-	g.Move(v, old)
-	if g.product {
-		TESTB(unit.(reg.GPVirtual).As8(), unit.(reg.GPVirtual).As8())
-		JNE(LabelRef("add" + g.label))
-		clear(old)
-		Label("add" + g.label)
-	}
-	total, high := g.four(half[0]), g.four(g.vector())
+	total, high := g.four(half[0]), g.four(g.Virtual())
 	if g.Size == 8 {
 		VPERM2F128(U8(0x31), half[2], half[0], high)
 		VPERM2F128(U8(0x20), half[2], half[0], total)
@@ -474,6 +507,19 @@ func (g *generator) sums(alpha reg.VecVirtual, v Mem, unit reg.Register) {
 		VEXTRACTF128(U8(1), half[0], high)
 	}
 	g.Add(high, total, total)
+	return total
+}
+
+// sums adds α times the four sums to v. A product with a triangle replaces v, or with a unit diagonal is added to it.
+func (g *level2) sums(alpha reg.VecVirtual, v Mem, unit reg.Register) {
+	total, old := g.total(), g.four(g.Virtual())
+	g.Move(v, old)
+	if g.product {
+		TESTB(unit.(reg.GPVirtual).As8(), unit.(reg.GPVirtual).As8())
+		JNE(LabelRef("add" + g.label))
+		clear(old)
+		Label("add" + g.label)
+	}
 	g.FMA(total, g.four(alpha), old)
 	g.Move(old, v)
 }
