@@ -59,8 +59,8 @@ func TestHugeVectors(t *testing.T) {
 				a, x := make([]float64, n*n), make([]float64, n)
 				message := func() (out any) {
 					defer func() { out = recover() }()
-					doubleRoutines(impl).run(matrixVector[float64]{op, blas.Lower, NoTrans, blas.NonUnit, n, n, ld, 1, 0, a, x,
-						slices.Clone(x), 1, 1})
+					doubleRoutines(impl).run(matrixVector[float64]{op, blas.Lower, NoTrans, blas.NonUnit, n, n, ld, 1,
+						0, a, x, slices.Clone(x), 1, 1})
 					return nil
 				}()
 				if message != shortA {

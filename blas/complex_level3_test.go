@@ -18,7 +18,8 @@ func complexDoubles(x blas.Complex128) routines[complex128] {
 			c []complex128, ldc int) {
 			x.Zherk(ul, t, n, k, real(alpha), a, lda, real(beta), c, ldc)
 		},
-		func(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
+		func(ul blas.Uplo, t blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, b []complex128,
+			ldb int,
 			beta complex128, c []complex128, ldc int) {
 			x.Zher2k(ul, t, n, k, alpha, a, lda, b, ldb, real(beta), c, ldc)
 		}}
@@ -45,8 +46,8 @@ func as[T element](x call[complex128], of func(x complex128) T) call[T] {
 		}
 		return to
 	}
-	return call[T]{x.s, x.ul, x.tA, x.tB, x.d, x.m, x.n, x.k, of(x.alpha), of(x.beta), all(x.a), all(x.b), all(x.c), x.lda,
-		x.ldb, x.ldc}
+	return call[T]{x.s, x.ul, x.tA, x.tB, x.d, x.m, x.n, x.k, of(x.alpha), of(x.beta), all(x.a), all(x.b), all(x.c),
+		x.lda, x.ldb, x.ldc}
 }
 
 // runSingle returns x after a routine for complex64.
@@ -64,8 +65,8 @@ func complexCalls(rng *rand.Rand, name string) (calls []call[complex128]) {
 	for _, s := range []blas.Side{blas.Left, blas.Right} {
 		for _, ul := range []blas.Uplo{blas.Upper, blas.Lower} {
 			for i, t := range append(trans[name], 0)[:max(1, len(trans[name]))] {
-				x := call[complex128]{s: s, ul: ul, tA: t, d: [2]blas.Diag{blas.Unit, blas.NonUnit}[i%2], m: 90, n: 84, k: 90,
-					alpha: complex(0.5, -0.25), beta: [2]complex128{0, complex(-0.5, 1)}[i%2],
+				x := call[complex128]{s: s, ul: ul, tA: t, d: [2]blas.Diag{blas.Unit, blas.NonUnit}[i%2], m: 90,
+					n: 84, k: 90, alpha: complex(0.5, -0.25), beta: [2]complex128{0, complex(-0.5, 1)}[i%2],
 					lda: 93, ldb: 92, ldc: 86}
 				x.a, x.b = filledComplex(rng, 92*x.lda), filledComplex(rng, 92*x.ldb)
 				x.c = filledComplex(rng, 92*x.ldc)

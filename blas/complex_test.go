@@ -32,8 +32,8 @@ func multiplied[T element](t *testing.T, x call[T]) []T {
 	rowsA, colsA := ordered(x.tA, x.m, x.k)
 	rowsB, colsB := ordered(x.tB, x.k, x.n)
 	c := slices.Clone(x.c)
-	gemmtest.Must(t, Gemm(x.tA, x.tB, x.alpha, matrix(x.a, x.lda, rowsA, colsA), matrix(x.b, x.ldb, rowsB, colsB), x.beta,
-		matrix(c, x.ldc, x.m, x.n)))
+	gemmtest.Must(t, Gemm(x.tA, x.tB, x.alpha, matrix(x.a, x.lda, rowsA, colsA), matrix(x.b, x.ldb, rowsB, colsB),
+		x.beta, matrix(c, x.ldc, x.m, x.n)))
 	return c
 }
 
@@ -51,7 +51,8 @@ func TestComplexProducts(t *testing.T) {
 			rowsB, colsB := ordered(tB, k, n)
 			x := call[complex128]{tA: tA, tB: tB, m: m, n: n, k: k, alpha: complex(0.5, -2),
 				beta: [3]complex128{0, 1, complex(2, 3)}[i%3], lda: colsA + gap, ldb: colsB + gap, ldc: n + gap}
-			x.a, x.b, x.c = filledComplex(rng, rowsA*x.lda), filledComplex(rng, rowsB*x.ldb), filledComplex(rng, m*x.ldc)
+			x.a, x.b, x.c = filledComplex(rng, rowsA*x.lda), filledComplex(rng, rowsB*x.ldb),
+				filledComplex(rng, m*x.ldc)
 			gonums := x.clone()
 			complexDoubles(gonum.Implementation{}).run("gemm", gonums)
 			if x.beta == 0 {
@@ -101,7 +102,8 @@ func TestComplexCancelled(t *testing.T) {
 	}
 	ctx := &counted{Context: t.Context()}
 	ctx.left.Store(2)
-	if err := MultiplyContext(ctx, c, a, b); !errors.Is(err, context.Canceled) || c.At(0, 0) != 1i || c.At(m-1, 0) != 0 {
+	if err := MultiplyContext(ctx, c, a, b); !errors.Is(err, context.Canceled) || c.At(0, 0) != 1i ||
+		c.At(m-1, 0) != 0 {
 		t.Errorf("the error is %v, the first element %v, the last %v", err, c.At(0, 0), c.At(m-1, k-1))
 	}
 }

@@ -18,8 +18,8 @@ type everyLevel1 interface {
 	blas.Complex64Level1
 }
 
-// level1 calls the overridden routines of level 1 with n elements of x and y, which increments select, and returns their
-// results.
+// level1 calls the overridden routines of level 1 with n elements of x and y, which increments select, and returns
+// their results.
 func level1(by everyLevel1, n, incX, incY int, x, y []float64, x32, y32 []float32, z, w []complex128, z32,
 	w32 []complex64) (results []any) {
 	for _, call := range []func() any{
@@ -65,7 +65,8 @@ func level1(by everyLevel1, n, incX, incY int, x, y []float64, x32, y32 []float3
 	return results
 }
 
-// TestLevel1 compares results, all memory and panics with gonum's. Elements are small integers, so that all but norms is exact.
+// TestLevel1 compares results, all memory and panics with gonum's. Elements are small integers, so that all but norms
+// is exact.
 func TestLevel1(t *testing.T) {
 	run := func(by everyLevel1, n, incX, incY, lenX, lenY int) []any {
 		rng := rand.New(rand.NewPCG(1, uint64(lenX)))
@@ -102,8 +103,8 @@ func TestLevel1(t *testing.T) {
 					run(gonum.Implementation{}, n, inc[0], inc[1], lenX, lenY)
 				for i, v := range got {
 					if !reflect.DeepEqual(v, want[i]) {
-						t.Fatalf("n = %d, increments %v, lengths %d and %d: result %d is %v, want %v", n, inc, lenX, lenY, i,
-							v, want[i])
+						t.Fatalf("n = %d, increments %v, lengths %d and %d: result %d is %v, want %v", n, inc, lenX,
+							lenY, i, v, want[i])
 					}
 				}
 			}

@@ -206,8 +206,9 @@ func TestImaginaryDiagonal(t *testing.T) {
 	for _, n := range []int{1, 3, onDiagonal, onDiagonal + 1, 2*onDiagonal + 3} {
 		for i := range 48 {
 			x := call[complex128]{s: pick(rng, blas.Left, blas.Right), ul: pick(rng, blas.Upper, blas.Lower),
-				tA: pick(rng, NoTrans, ConjTrans), m: n, n: n, k: pick(rng, k, k, 0), alpha: pick(rng, 1, 2, complex(0, 0)),
-				beta: pick(rng, 0, 1, complex(-2, 0)), lda: n + k, ldb: n + k, ldc: n}
+				tA: pick(rng, NoTrans, ConjTrans), m: n, n: n, k: pick(rng, k, k, 0),
+				alpha: pick(rng, 1, 2, complex(0, 0)),
+				beta:  pick(rng, 0, 1, complex(-2, 0)), lda: n + k, ldb: n + k, ldc: n}
 			name := []string{"herk", "her2k", "hemm"}[i%3]
 			x.a, x.b = filledComplex(rng, x.lda*x.lda), filledComplex(rng, x.lda*x.lda)
 			x.c = filledComplex(rng, n*n)
@@ -230,8 +231,8 @@ func TestImaginaryDiagonal(t *testing.T) {
 				continue // C is not written
 			}
 			if !slices.Equal(got.c, want.c) || !slices.Equal(got32, want32) {
-				t.Fatalf("%s %c %c n=%d k=%d α=%v β=%v: a NaN on the diagonal is read", name, x.ul, x.tA, n, x.k, x.alpha,
-					x.beta)
+				t.Fatalf("%s %c %c n=%d k=%d α=%v β=%v: a NaN on the diagonal is read", name, x.ul, x.tA, n, x.k,
+					x.alpha, x.beta)
 			}
 			for i := 0; name != "hemm" && i < n; i++ {
 				if imag(got.c[i*n+i]) != 0 || imag(got32[i*n+i]) != 0 {
@@ -250,7 +251,8 @@ func TestRealScalars(t *testing.T) {
 	for _, n := range []int{1, 2, 8, 9, 20, 70} {
 		for i := range 90 {
 			name := append([]string{"gemm"}, complexNames[:6]...)[i%7]
-			x := &rangeCall{name, call[complex128]{s: pick(rng, blas.Left, blas.Right), ul: pick(rng, blas.Upper, blas.Lower), tA: NoTrans,
+			x := &rangeCall{name, call[complex128]{s: pick(rng, blas.Left, blas.Right),
+				ul: pick(rng, blas.Upper, blas.Lower), tA: NoTrans,
 				tB: pick(rng, NoTrans, Trans), m: n, n: n, k: n, alpha: pick(rng, 0, 1, complex(1e-30, 0)),
 				beta: pick(rng, 1, complex(-2, 0)), lda: n, ldb: n, ldc: n}}
 			if name == "gemm" {
@@ -291,7 +293,8 @@ func TestTriangularZeros(t *testing.T) {
 		for i := range 64 {
 			x := &rangeCall{pick(rng, "trmm", "trsm"), call[complex128]{s: pick(rng, blas.Left, blas.Right),
 				ul: pick(rng, blas.Upper, blas.Lower), tA: pick(rng, NoTrans, Trans, ConjTrans),
-				d: pick(rng, blas.Unit, blas.NonUnit), m: n, n: n, alpha: pick(rng, 1, 2, complex(1e-20, 0)), lda: n, ldb: n}}
+				d: pick(rng, blas.Unit, blas.NonUnit), m: n, n: n, alpha: pick(rng, 1, 2, complex(1e-20, 0)), lda: n,
+				ldb: n}}
 			x.a, x.b = make([]complex128, n*n), make([]complex128, n*n)
 			row, col := rng.IntN(n), rng.IntN(n)
 			if i%2 == 0 {

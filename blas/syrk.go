@@ -52,8 +52,8 @@ func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha 
 	single.syr2k(i.Workers, ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// rankFits reports whether the arguments are valid and C has elements. It panics if a slice is too short. syrk, which has
-// no B, has A twice. If it returns false, gonum does the rest: it panics, or has nothing to do.
+// rankFits reports whether the arguments are valid and C has elements. It panics if a slice is too short. syrk, which
+// has no B, has A twice. If it returns false, gonum does the rest: it panics, or has nothing to do.
 func rankFits[T element](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, b []T, ldb int, c []T,
 	ldc int) bool {
 	rows, cols := ordered(tA, n, k)

@@ -29,7 +29,8 @@ func plain(m, n, k int) product[float64] {
 func TestVariants(t *testing.T) {
 	for _, d := range described() {
 		t.Run(d.Name, func(t *testing.T) {
-			if !d.Available || d.Reason != "" || d.Doc == "" || !strings.HasPrefix(strings.Join(d.Types, " "), "f64 f32") {
+			if !d.Available || d.Reason != "" || d.Doc == "" ||
+				!strings.HasPrefix(strings.Join(d.Types, " "), "f64 f32") {
 				t.Errorf("is described as %+v", d)
 			}
 			threads := 1

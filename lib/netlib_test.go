@@ -61,9 +61,11 @@ func TestNetlib(t *testing.T) {
 				in, err := os.ReadFile(filepath.Join(dir, test.input))
 				gemmtest.Must(t, err)
 				want := bytes.Count(in, []byte(" T PUT")) * test.each
-				out, err := run(env, string(in), "rm -f *.out; ./"+test.program+"; cat *.out || :") // BLAS's write a file
+				out, err := run(env, string(in),
+					"rm -f *.out; ./"+test.program+"; cat *.out || :") // BLAS's write a file
 				if got := bytes.Count(out, []byte("PASSED THE")); err != nil || got != want {
-					t.Errorf("%s of %s, %s: passed %d times, want %d: %v\n%s", test.program, x, mask, got, want, err, out)
+					t.Errorf("%s of %s, %s: passed %d times, want %d: %v\n%s", test.program, x, mask, got, want, err,
+						out)
 				}
 			}
 		}

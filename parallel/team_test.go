@@ -93,11 +93,11 @@ func TestOneProcessor(t *testing.T) {
 	}
 }
 
-// onOneProcessor pins this process to a single processor and compares the times of a function with GOMAXPROCS at two and
-// at one. Workers that spin there take the processor from those that compute, which can make a product 10 to 100 times
-// slower. The limit is 1.5. build returns the function for the present GOMAXPROCS. The two are called alternately, and
-// the shortest times are compared; on a busy host this is tried five times. The test is skipped if the system cannot
-// pin threads, and with -short.
+// onOneProcessor pins this process to a single processor and compares the times of a function with GOMAXPROCS at two
+// and at one. Workers that spin there take the processor from those that compute, which can make a product 10 to 100
+// times slower. The limit is 1.5. build returns the function for the present GOMAXPROCS. The two are called
+// alternately, and the shortest times are compared; on a busy host this is tried five times. The test is skipped if
+// the system cannot pin threads, and with -short.
 func onOneProcessor(t *testing.T, build func() func()) {
 	t.Helper()
 	places := cpu.Places()

@@ -65,7 +65,7 @@ type Part string
 const (
 	Course         Part = "course"          // a version that courses on parallel programming teach
 	ReportLoops    Part = "report-loops"    // of the 2024 report: the loops of its first chapter
-	ReportKernel   Part = "report-kernel"   // the loops i and k collapsed, private copies of C merged by atomic additions
+	ReportKernel   Part = "report-kernel"   // loops i and k collapsed, private copies of C, atomic additions
 	ReportOuter    Part = "report-outer"    // the outer loop alone in parallel
 	ReportMessages Part = "report-messages" // rows by messages from rank to rank
 	ReportRows     Part = "report-rows"     // rows by collective calls

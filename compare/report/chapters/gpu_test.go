@@ -108,7 +108,8 @@ func TestProfiledSteps(t *testing.T) {
 	}
 	doc := planted(kernel("transposed", 64, 2e-3, profiled(8, 40)), kernel("conflictfree", 64, 1e-3, profiled(4, 0)))
 	has(t, onGPU(t, "en", doc), "| `conflictfree` | `transposed` | 64 | 2.00 (2.00) | waits for shared memory "+
-		"1.00→0.500 cycles; passes over the banks 2.00→1.00 | 2.00 | faster |", "the profiler's, for a multiply-add of a warp")
+		"1.00→0.500 cycles; passes over the banks 2.00→1.00 | 2.00 | faster |",
+		"the profiler's, for a multiply-add of a warp")
 	has(t, onGPU(t, "zh", doc), "等待共享内存 1.00→0.500 周期；访问存储体的次数 2.00→1.00 |")
 	hasNot(t, onGPU(t, "en", planted(kernel("transposed", 64, 2e-3), kernel("conflictfree", 64, 1e-3))), "Main reason")
 }

@@ -11,7 +11,8 @@ import (
 
 func TestInstructionSets(t *testing.T) { gemmtest.InstructionSets(t, ".") }
 
-// Sums and updates are tested by package blas, which compares them with gonum's. needFast skips a test if there is no assembly, after a look at the function that does not need it.
+// Sums and updates are tested by package blas, which compares them with gonum's. needFast skips a test if there is no
+// assembly, after a look at the function that does not need it.
 func needFast(t *testing.T) {
 	if x := []float32{1, 2, 3}; !Fast {
 		if Scal(-2, x); !slices.Equal(x, []float32{-2, -4, -6}) {
@@ -40,7 +41,8 @@ func testNorm[T Float](t *testing.T, least, normal, largest, tolerance T) {
 	inf, nan := T(math.Inf(1)), T(math.NaN())
 	for n := 1; n <= 70; n++ {
 		x := make([]T, n)
-		for _, v := range []T{0, least, 3 * least, normal, root / 8, root, 8 * root, 1, 1 / root / 8, 1 / root, 8 / root,
+		for _, v := range []T{0, least, 3 * least, normal, root / 8, root, 8 * root, 1, 1 / root / 8, 1 / root,
+			8 / root,
 			largest / 16, largest} {
 			for i := range x {
 				x[i] = -v
