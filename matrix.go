@@ -22,7 +22,7 @@ type Number interface{ Float | half.F16 | half.BF16 }
 // Element is all element types: the floating-point ones and the field of bytes.
 type Element interface{ Number | gf256.Elem }
 
-// Scalar is all element types of a Matrix: those of variants, and the complex numbers that package blas multiplies.
+// Scalar is all element types of a Matrix: the types of variants, and the complex numbers that package blas multiplies.
 type Scalar interface {
 	Element | complex64 | complex128
 }

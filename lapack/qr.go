@@ -304,7 +304,7 @@ func (impl Implementation) generate(byRows bool, m, n, k int, a []float64, lda i
 	}
 }
 
-// identity makes rows or columns lo to hi−1 of an m×n matrix those of the identity matrix.
+// identity sets rows or columns lo to hi−1 of an m×n matrix to the rows or columns of the identity.
 func identity(rows bool, lo, hi, m, n int, a []float64, lda int) {
 	first, end := 0, m
 	if rows {

@@ -138,7 +138,7 @@ func sizeOf(shards [][]byte, missing bool) (n int, err error) {
 	return n, nil
 }
 
-// check returns the size of the shards, which are those of the code.
+// check returns the size of the shards, whose number the code determines.
 func (c *Code) check(shards [][]byte, missing bool) (int, error) {
 	if len(shards) != c.TotalShards() {
 		return 0, ErrTooFewShards
@@ -212,7 +212,7 @@ func (c *Code) Update(shards [][]byte, newDatashards [][]byte) error {
 	return nil
 }
 
-// Verify reports whether the parity shards are those of the data.
+// Verify reports whether the parity shards belong to the data.
 func (c *Code) Verify(shards [][]byte) (bool, error) {
 	n, err := c.check(shards, false)
 	if err != nil || c.parity == 0 {

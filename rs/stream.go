@@ -132,7 +132,7 @@ func (s *Stream) Encode(data []io.Reader, parity []io.Writer) error {
 // errWrong ends Verify.
 var errWrong = errors.New("rs: a parity shard is wrong")
 
-// Verify reports whether the parity shards are those of the data.
+// Verify reports whether the parity shards belong to the data.
 func (s *Stream) Verify(shards []io.Reader) (bool, error) {
 	if len(shards) != s.code.TotalShards() {
 		return false, ErrTooFewShards

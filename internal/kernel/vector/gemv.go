@@ -19,7 +19,7 @@ const (
 	// Strip is the number of rows that Triangle computes together.
 	Strip = 4
 	// Assembly cannot be preempted. A call of it takes some hundred microseconds at most: it gets at most mostRows rows
-	// of mostColumns elements. So many elements of y stay in L2.
+	// of mostColumns elements. That many elements of y fit into L2.
 	mostRows, mostColumns = 32, 4096
 )
 

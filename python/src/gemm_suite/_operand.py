@@ -35,7 +35,7 @@ class Operand(NamedTuple):
     cols: int
     ld: int  # elements from one row, or column, to the next
     by_columns: bool
-    stack: tuple[int, ...] = ()  # the dimensions before those of a matrix
+    stack: tuple[int, ...] = ()  # all dimensions but the last two
     steps: tuple[int, ...] = ()  # bytes from one matrix to the next, along each of them
 
     def __str__(self) -> str:
