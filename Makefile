@@ -125,7 +125,7 @@ slow-libgemm:
 
 slow-netlib:
 	@scripts/deps.sh lib
-	GEMM_TEST_NETLIB=https://github.com/Reference-LAPACK/lapack $(GO) test -count=1 -v -run TestNetlib ./lib
+	GEMM_TEST_NETLIB="$${GEMM_TEST_NETLIB:-https://github.com/Reference-LAPACK/lapack}" $(GO) test -count=1 -v -run TestNetlib ./lib
 
 slow-paths:
 	GEMM_NVRTC="$$(scripts/nvrtc.sh)" scripts/paths-test.sh

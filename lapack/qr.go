@@ -148,7 +148,7 @@ func (b *block) triangle() {
 	}
 }
 
-// join computes what T has to the right of T₁ of the first h reflectors and above T₂ of the others, −T₁·V₁ᵀ·V₂·T₂.
+// join computes the upper right block of T, −T₁·V₁ᵀ·V₂·T₂. T₁ is of the first h reflectors, T₂ of the others.
 func (b *block) join(h int) {
 	bi, k, x, y := b.impl.blas(), b.k-h, b.scratch[0], b.scratch[1]
 	b.products(h, k, b.n-h, b.v[h:], b.ld, b.v[h*b.ld+h:], x)

@@ -23,7 +23,7 @@ const (
 	mostRows, mostColumns = 32, 4096
 )
 
-// Axpys computes y ← y + α·Aᵀ·x with A m×n. Each of the factors α·xᵢ multiplies a row. Row i of A begins at a[i·lda].
+// Axpys computes y ← y + α·Aᵀ·x with A m×n. Row i of A begins at a[i·lda].
 // If a slice is too short, it panics before it writes anything; so do the others.
 func Axpys[T Float](m, n int, alpha T, a []T, lda int, x, y []T) {
 	if !Fast {
