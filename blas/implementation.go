@@ -36,7 +36,8 @@
 //	trmm     B ← α·op(A)·B or α·B·op(A), A triangular
 //	trsm     B ← α·op(A)⁻¹·B or α·B·op(A)⁻¹, A triangular
 //
-// Of level 1, vectors without gaps have kernels with AVX2 and AVX-512, also for Z and C in dot and axpy:
+// Of level 1, vectors without gaps have kernels with AVX2 and AVX-512, and but for amax, swap and rot
+// also for Z and C:
 //
 //	dot      xᵀ·y, and dotc xᴴ·y
 //	nrm2     ‖x‖₂, right wherever it is representable, in one pass unless a square leaves the range

@@ -205,3 +205,71 @@ func (i Implementation) Caxpy(n int, alpha complex64, x []complex64, incX int, y
 		i.Implementation.Caxpy(n, alpha, x, incX, y, incY)
 	}
 }
+
+// Dznrm2 returns ‖x‖₂.
+func (i Implementation) Dznrm2(n int, x []complex128, incX int) float64 {
+	if n > 1 && contiguous(n, len(x), incX, n, 1) {
+		return vector.Nrm2(pairs[float64](x[:n]))
+	}
+	return i.Implementation.Dznrm2(n, x, incX)
+}
+
+// Scnrm2 is Dznrm2 for complex64.
+func (i Implementation) Scnrm2(n int, x []complex64, incX int) float32 {
+	if n > 1 && contiguous(n, len(x), incX, n, 1) {
+		return vector.Nrm2(pairs[float32](x[:n]))
+	}
+	return i.Implementation.Scnrm2(n, x, incX)
+}
+
+// Dzasum returns Σ |Re x[i]| + |Im x[i]|.
+func (i Implementation) Dzasum(n int, x []complex128, incX int) float64 {
+	if n > 3 && contiguous(n, len(x), incX, n, 1) {
+		return vector.Asum(pairs[float64](x[:n]))
+	}
+	return i.Implementation.Dzasum(n, x, incX)
+}
+
+// Scasum is Dzasum for complex64.
+func (i Implementation) Scasum(n int, x []complex64, incX int) float32 {
+	if n > 3 && contiguous(n, len(x), incX, n, 1) {
+		return vector.Asum(pairs[float32](x[:n]))
+	}
+	return i.Implementation.Scasum(n, x, incX)
+}
+
+// Zdscal computes x ← α·x with a real α.
+func (i Implementation) Zdscal(n int, alpha float64, x []complex128, incX int) {
+	if n >= fewScaled && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
+		vector.FastScal(alpha, pairs[float64](x[:n]))
+	} else {
+		i.Implementation.Zdscal(n, alpha, x, incX)
+	}
+}
+
+// Csscal is Zdscal for complex64.
+func (i Implementation) Csscal(n int, alpha float32, x []complex64, incX int) {
+	if n >= fewScaled && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
+		vector.FastScal(alpha, pairs[float32](x[:n]))
+	} else {
+		i.Implementation.Csscal(n, alpha, x, incX)
+	}
+}
+
+// Zscal computes x ← α·x.
+func (i Implementation) Zscal(n int, alpha complex128, x []complex128, incX int) {
+	if n >= fewScaled && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
+		vector.PairScal(real(alpha), imag(alpha), pairs[float64](x[:n]))
+	} else {
+		i.Implementation.Zscal(n, alpha, x, incX)
+	}
+}
+
+// Cscal is Zscal for complex64.
+func (i Implementation) Cscal(n int, alpha complex64, x []complex64, incX int) {
+	if n >= fewScaled && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
+		vector.PairScal(real(alpha), imag(alpha), pairs[float32](x[:n]))
+	} else {
+		i.Implementation.Cscal(n, alpha, x, incX)
+	}
+}

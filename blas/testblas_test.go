@@ -21,6 +21,10 @@ func TestIdamax(t *testing.T) { testblas.IdamaxTest(t, impl) }
 func TestZdotu(t *testing.T)  { testblas.ZdotuTest(t, impl) }
 func TestZdotc(t *testing.T)  { testblas.ZdotcTest(t, impl) }
 func TestZaxpy(t *testing.T)  { testblas.ZaxpyTest(t, impl) }
+func TestDznrm2(t *testing.T) { testblas.Dznrm2Test(t, impl) }
+func TestDzasum(t *testing.T) { testblas.DzasumTest(t, impl) }
+func TestZdscal(t *testing.T) { testblas.ZdscalTest(t, impl) }
+func TestZscal(t *testing.T)  { testblas.ZscalTest(t, impl) }
 func TestDgemm(t *testing.T)  { testblas.TestDgemm(t, impl) }
 func TestDsymm(t *testing.T)  { testblas.DsymmTest(t, impl) }
 func TestDsyrk(t *testing.T)  { testblas.DsyrkTest(t, impl) }

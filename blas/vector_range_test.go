@@ -24,6 +24,7 @@ type vectorRange[T gemm.Float, C anyComplex] struct {
 	rot        func(n int, x []T, incX int, y []T, incY int, c, s T)
 	dotu, dotc func(n int, x []C, incX int, y []C, incY int) C
 	axpyz      func(n int, alpha C, x []C, incX int, y []C, incY int)
+	scalz      func(n int, alpha C, x []C, incX int)
 	level2     vectorRoutines[T]
 
 	*testing.T
@@ -37,12 +38,12 @@ func TestVectorRange(t *testing.T) {
 	rng, b := rand.New(rand.NewPCG(18, 20)), Implementation{}
 	t.Run("f64", func(t *testing.T) {
 		testVectorRange(&vectorRange[float64, complex128]{b.Ddot, b.Daxpy, b.Dscal, b.Dasum, b.Dnrm2, b.Drot, b.Zdotu,
-			b.Zdotc, b.Zaxpy, doubleRoutines(b), t, rng, 0x1p-53, 0x1p-1022, math.MaxFloat64, map[string]int{}},
-			doubleMagnitudes)
+			b.Zdotc, b.Zaxpy, b.Zscal, doubleRoutines(b), t, rng, 0x1p-53, 0x1p-1022, math.MaxFloat64,
+			map[string]int{}}, doubleMagnitudes)
 	})
 	t.Run("f32", func(t *testing.T) {
 		testVectorRange(&vectorRange[float32, complex64]{b.Sdot, b.Saxpy, b.Sscal, b.Sasum, b.Snrm2, b.Srot, b.Cdotu,
-			b.Cdotc, b.Caxpy, singleRoutines(b), t, rng, 0x1p-24, 0x1p-126, math.MaxFloat32, map[string]int{}},
+			b.Cdotc, b.Caxpy, b.Cscal, singleRoutines(b), t, rng, 0x1p-24, 0x1p-126, math.MaxFloat32, map[string]int{}},
 			singleMagnitudes)
 	})
 }
@@ -59,7 +60,7 @@ func testVectorRange[T gemm.Float, C anyComplex](r *vectorRange[T, C], all []mag
 		}
 	}
 	for name, n := range r.checked {
-		if n < 60 || len(r.checked) != 9+7 {
+		if n < 60 || len(r.checked) != 10+7 {
 			r.Errorf("%s: %d results compared, of %d routines", name, n, len(r.checked))
 		}
 	}
@@ -139,6 +140,8 @@ func (r *vectorRange[T, C]) level1(g magnitudes, n, inc int) {
 	r.axpy(n, alpha, x, inc, added, inc)
 	r.axpyz(n, gamma, z, inc, addedz, inc)
 	r.scal(n, alpha, scaled, magnitude(inc))
+	scaledz := slices.Clone(z)
+	r.scalz(n, gamma, scaledz, magnitude(inc))
 	left, right := slices.Clone(x), slices.Clone(y)
 	r.rot(n, left, inc, right, inc, alpha, beta)
 	for range 4 {
@@ -147,6 +150,7 @@ func (r *vectorRange[T, C]) level1(g magnitudes, n, inc int) {
 		r.sum("axpy", real128(added[i]), 0, product3{1, c, x}, product3{1, 1, real128(u[i])})
 		r.sum("axpyz", complex128(addedz[i]), 0, product3{1, complex128(gamma), complex128(z[i])},
 			product3{1, 1, complex128(v[i])})
+		r.sum("scalz", complex128(scaledz[i]), 0, product3{1, complex128(gamma), complex128(z[i])})
 		r.sum("scal", real128(scaled[i]), 0, product3{1, c, x})
 		r.sum("rot", real128(left[i]), 0, product3{1, c, x}, product3{1, s, y})
 		r.sum("rot", real128(right[i]), 0, product3{1, c, y}, product3{-1, s, x})
@@ -264,7 +268,8 @@ func TestHalfRange(t *testing.T) {
 		{alpha: 1e-3, a: 4e4, b: 1e-3, otherB: 6e-8}})
 	testHalfRange[fp16.BF16](t, 0x1p-8, 0x1p-133, 0x1.fep+127, []magnitudes{{alpha: 1, a: 1e19, b: 1e18},
 		{alpha: 1, a: 1e-20, b: 1e-19}, {alpha: 1e30, a: 1e-35, b: 1e5}, {alpha: 1e-10, a: 1e-20, b: 1e-8},
-		{alpha: 1, a: 1e38, b: 1e-38, others: 1e-40}, {alpha: -1e-39, a: 1e25, b: 1e9}, {alpha: 1e20, a: 1e10, b: 1e10}})
+		{alpha: 1, a: 1e38, b: 1e-38, others: 1e-40}, {alpha: -1e-39, a: 1e25, b: 1e9},
+		{alpha: 1e20, a: 1e10, b: 1e10}})
 }
 
 func testHalfRange[T fp16.Float](t *testing.T, unit, least, most float64, all []magnitudes) {

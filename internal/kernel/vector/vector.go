@@ -152,3 +152,11 @@ func PairAxpy[T Float](re, im T, x, y []T) {
 		n = pairAxpy(unsafe.Sizeof(re), n, unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&alpha))
 	}
 }
+
+// PairScal computes x ← α·x for complex numbers, whose real and imaginary parts alternate.
+func PairScal[T Float](re, im T, x []T) {
+	alpha := [3]T{re, -im, im}
+	for n := len(x); n > 0; {
+		n = pairScal(unsafe.Sizeof(re), n, unsafe.Pointer(&x[0]), unsafe.Pointer(&alpha))
+	}
+}

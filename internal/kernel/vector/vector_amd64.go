@@ -72,6 +72,11 @@ func pairDot(size uintptr, n int, x, y, sums unsafe.Pointer) int
 //go:noescape
 func pairAxpy(size uintptr, n int, x, y, alpha unsafe.Pointer) int
 
+// pairScal replaces x[i] by alpha[0]·x[i] + alpha[1]·x[i+1] and x[i+1] by alpha[0]·x[i+1] + alpha[2]·x[i], for even i.
+//
+//go:noescape
+func pairScal(size uintptr, n int, x, alpha unsafe.Pointer) int
+
 // axpys is Axpys for elements of a size. It cannot be preempted, as the others.
 //
 //go:noescape

@@ -18,6 +18,7 @@ func amax(size uintptr, n int, x, most unsafe.Pointer) (left int)         { retu
 func find(size uintptr, n int, x, value unsafe.Pointer) (first int)       { return }
 func pairDot(size uintptr, n int, x, y, sums unsafe.Pointer) (left int)   { return }
 func pairAxpy(size uintptr, n int, x, y, alpha unsafe.Pointer) (left int) { return }
+func pairScal(size uintptr, n int, x, alpha unsafe.Pointer) (left int)    { return }
 
 func axpys(uintptr, int, int, unsafe.Pointer, unsafe.Pointer, int, unsafe.Pointer, unsafe.Pointer) {}
 func column(uintptr, int, int, unsafe.Pointer, unsafe.Pointer, int, unsafe.Pointer, unsafe.Pointer, unsafe.Pointer,

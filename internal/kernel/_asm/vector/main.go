@@ -44,7 +44,8 @@ var operations = []struct {
 	{"amax", "x, most", (*generator).amax},
 	{"find", "x, value", (*generator).find},
 	{"pairDot", "x, y, sums", (*generator).pairDot},
-	{"pairAxpy", "x, y, alpha", (*generator).pairAxpy},
+	{"pairAxpy", "x, y, alpha", func(g *generator) { g.scaledPairs(true) }},
+	{"pairScal", "x, alpha", func(g *generator) { g.scaledPairs(false) }},
 }
 
 func main() {
@@ -419,7 +420,8 @@ func (g *generator) pairDot() {
 	}
 }
 
-func (g *generator) pairAxpy() {
+// scaledPairs adds α·x to y, or replaces x by it.
+func (g *generator) scaledPairs(add bool) {
 	re, im, at := g.Virtual(), g.Virtual(), Load(Param("alpha"), GP64())
 	g.Broadcast(Mem{Base: at}, re)
 	switch pair := (Mem{Base: at, Disp: g.Size}); {
@@ -431,10 +433,15 @@ func (g *generator) pairAxpy() {
 		VBROADCASTF64X2(pair, im)
 	}
 	g.loop(2, func(x, y Mem, part bool) {
-		a, sum, swapped := g.load(x, part), g.load(y, part), g.Virtual()
+		a, swapped, sum := g.load(x, part), g.Virtual(), g.Virtual()
 		g.permute(0xb1, a, swapped)
-		g.FMA(a, re, sum)
+		if add {
+			x, sum = y, g.load(y, part)
+			g.FMA(a, re, sum)
+		} else {
+			g.Multiply(a, re, sum)
+		}
 		g.FMA(swapped, im, sum)
-		g.store(sum, y, part)
+		g.store(sum, x, part)
 	})
 }
