@@ -73,7 +73,7 @@ sanitize: ## run every rung on the GPU under NVIDIA's checkers of addresses, rac
 	@scripts/sanitize.sh
 
 # CONTRIBUTING.md says what each of these checks is.
-SLOW := test lint generated width cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 hosts libgemm netlib rename paths install fuzz
+SLOW := test lint generated width cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 hosts libgemm netlib scipy rename paths install fuzz
 .PHONY: $(addprefix slow-,$(SLOW) mpich)
 slow-tests: $(addprefix slow-,$(or $(ONLY),$(SLOW))) ## run the checks that .ci/run leaves out, or ONLY some of them
 
@@ -126,6 +126,12 @@ slow-libgemm:
 slow-netlib:
 	@scripts/deps.sh lib
 	GEMM_TEST_NETLIB="$${GEMM_TEST_NETLIB:-https://github.com/Reference-LAPACK/lapack}" $(GO) test -count=1 -v -run TestNetlib ./lib
+
+slow-scipy: lib
+	@scripts/deps.sh python
+	python3 -m venv .cache/scipy
+	.cache/scipy/bin/pip install -q --disable-pip-version-check numpy==2.4.6 scipy==1.17.1 pytest==9.2.0 hypothesis==6.170.17
+	LD_PRELOAD=$(CURDIR)/bin/lib/libgemm.so .cache/scipy/bin/python -m pytest -q -p no:cacheprovider --pyargs numpy.linalg scipy.linalg
 
 slow-paths:
 	GEMM_NVRTC="$$(scripts/nvrtc.sh)" scripts/paths-test.sh
