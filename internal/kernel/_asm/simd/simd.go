@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"math"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -19,15 +20,18 @@ type Set struct {
 	Narrow bool   // 16 registers of 32 bytes, and no masks but in such registers
 
 	Broadcast, Move, Multiply, FMA, Add, MoveOne, FMAOne func(ops ...Op)
+	zeroing, masked                                      func(x, mask, y Op) // moves
 }
 
 // New returns the set for -type f32 or f64 and -isa avx512 or avx2.
 func New(typ, isa string) (s Set) {
 	switch typ {
 	case "f64":
-		s = Set{"", 8, 0, false, VBROADCASTSD, VMOVUPD, VMULPD, VFMADD231PD, VADDPD, VMOVSD, VFMADD231SD}
+		s = Set{"", 8, 0, false, VBROADCASTSD, VMOVUPD, VMULPD, VFMADD231PD, VADDPD, VMOVSD, VFMADD231SD,
+			VMOVUPD_Z, VMASKMOVPD}
 	case "f32":
-		s = Set{"", 4, 0, false, VBROADCASTSS, VMOVUPS, VMULPS, VFMADD231PS, VADDPS, VMOVSS, VFMADD231SS}
+		s = Set{"", 4, 0, false, VBROADCASTSS, VMOVUPS, VMULPS, VFMADD231PS, VADDPS, VMOVSS, VFMADD231SS,
+			VMOVUPS_Z, VMASKMOVPS}
 	default:
 		log.Fatalf("-type %s: f32 or f64", typ)
 	}
@@ -136,16 +140,22 @@ func (s *Set) Shift() Op { return U8(map[int]int{4: 2, 8: 3}[s.Size]) }
 func (s *Set) Window(name string) {
 	GLOBL(name, RODATA|NOPTR)
 	for i := range 2 * s.Lanes() {
-		var mask uint64
-		if i < s.Lanes() {
-			mask = 1<<(8*s.Size) - 1
-		}
-		if s.Size == 8 {
-			DATA(i*s.Size, U64(mask))
-		} else {
-			DATA(i*s.Size, U32(mask))
-		}
+		s.Data(i, i < s.Lanes())
 	}
+}
+
+// Data defines element i of a mask.
+func (s *Set) Data(i int, set bool) {
+	ones := map[bool]uint64{true: math.MaxUint64}[set]
+	DATA(i*s.Size, By[Constant](s.Size, U32(ones), U64(ones)))
+}
+
+// By returns the instruction for elements of a size.
+func By[F any](size int, single, double F) F {
+	if size == 4 {
+		return single
+	}
+	return double
 }
 
 // Widths generates code for blocks of at most the given vectors of columns, and the jump to it. If the columns end
@@ -227,29 +237,19 @@ func (s *Set) BitsOf(at Mem, to generalRegister) {
 
 // LoadPart loads the elements of a vector that are in the matrix, by the mask in K1 or with AVX2 in a vector.
 func (s *Set) LoadPart(from Mem, mask, to Op) {
-	switch {
-	case !s.Narrow && s.Size == 8:
-		VMOVUPD_Z(from, reg.K1, to)
-	case !s.Narrow:
-		VMOVUPS_Z(from, reg.K1, to)
-	case s.Size == 8:
-		VMASKMOVPD(from, mask, to)
-	default:
-		VMASKMOVPS(from, mask, to)
+	if s.Narrow {
+		s.masked(from, mask, to)
+	} else {
+		s.zeroing(from, reg.K1, to)
 	}
 }
 
 // StorePart stores the elements of a vector that are in the matrix; see LoadPart.
 func (s *Set) StorePart(from, mask Op, to Mem) {
-	switch {
-	case !s.Narrow && s.Size == 8:
-		VMOVUPD(from, reg.K1, to)
-	case !s.Narrow:
-		VMOVUPS(from, reg.K1, to)
-	case s.Size == 8:
-		VMASKMOVPD(from, mask, to)
-	default:
-		VMASKMOVPS(from, mask, to)
+	if s.Narrow {
+		s.masked(from, mask, to)
+	} else {
+		s.Move(from, reg.K1, to)
 	}
 }
 

@@ -216,10 +216,8 @@ func (g *generator) steps(label string, x group, v int, masked bool) {
 func (g *generator) multiplyAdd(i, v int, masked bool) {
 	at := simd.InColumn(i, aTop, aLow, aRow, aRow3)
 	switch {
-	case !g.Narrow && v == 1 && g.Size == 8:
-		VFMADD231PD_BCST(at, g.b(0, v), g.sum(i, 0, v))
 	case !g.Narrow && v == 1:
-		VFMADD231PS_BCST(at, g.b(0, v), g.sum(i, 0, v))
+		simd.By(g.Size, VFMADD231PS_BCST, VFMADD231PD_BCST)(at, g.b(0, v), g.sum(i, 0, v))
 	default:
 		x := g.element(i, v, masked)
 		g.Broadcast(at, x)

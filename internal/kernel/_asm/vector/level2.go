@@ -29,8 +29,6 @@ type level2 struct {
 	simd.Set
 	operation
 
-	horizontal func(x, y, to Op)
-
 	prefix, label string // of the set, and of the operation
 	x, y          reg.Register
 	at            reg.GPVirtual
@@ -59,7 +57,7 @@ func generateLevel2() {
 func function(name, arguments string, body func(g *level2)) {
 	TEXT(name, NOSPLIT, "func("+arguments+")")
 	simd.ForEach(simd.Address("size"), func(s simd.Set, prefix string) {
-		body(&level2{Set: s, prefix: prefix, horizontal: map[int]func(x, y, to Op){4: VHADDPS, 8: VHADDPD}[s.Size]})
+		body(&level2{Set: s, prefix: prefix})
 	})
 }
 
@@ -179,15 +177,7 @@ func (g *level2) triangle() {
 		GLOBL(masks, RODATA|NOPTR)
 		for i := range 4 * 4 * 4 {
 			lower, strict, r, c := i/32 == 1, i/16%2 == 1, i/4%4, i%4
-			var mask uint64
-			if !lower && c > r || lower && c < r || c == r && !strict {
-				mask = 1<<(8*g.Size) - 1
-			}
-			if g.Size == 8 {
-				DATA(i*g.Size, U64(mask))
-			} else {
-				DATA(i*g.Size, U32(mask))
-			}
+			g.Data(i, !lower && c > r || lower && c < r || c == r && !strict)
 		}
 	}
 	for _, slot := range []string{"off", "doff", "da", "lda", "dx"} {
@@ -321,10 +311,7 @@ func (g *level2) corner(table, off, unit reg.Register, u, v Mem) {
 // substitution solves the system with the 4×4 triangle on the diagonal: forward, from the first row to the last, or
 // backward. The distance of strips has the direction.
 func (g *level2) substitution(off, unit reg.Register, v Mem) {
-	subtract, divide := VFNMADD231SD, VDIVSD
-	if g.Size == 4 {
-		subtract, divide = VFNMADD231SS, VDIVSS
-	}
+	subtract, divide := simd.By(g.Size, VFNMADD231SS, VFNMADD231SD), simd.By(g.Size, VDIVSS, VDIVSD)
 	CMPQ(simd.Address("da"), U8(0))
 	JLT(LabelRef("backward" + g.label))
 	for _, direction := range []string{"forward", "backward"} {
@@ -365,16 +352,12 @@ func (g *level2) substitution(off, unit reg.Register, v Mem) {
 
 // storeFour stores the elements that have a mask.
 func (g *level2) storeFour(from, mask reg.VecVirtual, to Mem) {
-	switch {
-	case !g.Narrow && g.Size == 8:
-		VPMOVQ2M(mask, reg.K2)
-		VMOVUPD(from, reg.K2, to)
-	case !g.Narrow:
-		VPMOVD2M(mask, reg.K2)
-		VMOVUPS(from, reg.K2, to)
-	default:
+	if g.Narrow {
 		g.StorePart(from, mask, to)
+		return
 	}
+	simd.By(g.Size, VPMOVD2M, VPMOVQ2M)(mask, reg.K2)
+	g.Move(from, reg.K2, to)
 }
 
 // columns computes a group of rows.
@@ -496,14 +479,15 @@ func (g *level2) total() reg.VecVirtual {
 			g.Add(high, half[i], half[i])
 		}
 	}
-	g.horizontal(half[1], half[0], half[0])
-	g.horizontal(half[3], half[2], half[2])
+	horizontal := simd.By(g.Size, VHADDPS, VHADDPD)
+	horizontal(half[1], half[0], half[0])
+	horizontal(half[3], half[2], half[2])
 	total, high := g.four(half[0]), g.four(g.Virtual())
 	if g.Size == 8 {
 		VPERM2F128(U8(0x31), half[2], half[0], high)
 		VPERM2F128(U8(0x20), half[2], half[0], total)
 	} else {
-		g.horizontal(half[2], half[0], half[0])
+		horizontal(half[2], half[0], half[0])
 		VEXTRACTF128(U8(1), half[0], high)
 	}
 	g.Add(high, total, total)

@@ -76,11 +76,7 @@ func main() {
 		s := simd.New(typ, "avx2")
 		s.Window("window" + typ[1:])
 		GLOBL("sign"+typ[1:], RODATA|NOPTR)
-		if s.Size == 8 {
-			DATA(0, U64(1<<63-1))
-		} else {
-			DATA(0, U32(1<<31-1))
-		}
+		DATA(0, simd.By[Constant](s.Size, U32(1<<31-1), U64(1<<63-1)))
 	}
 	Generate()
 }
@@ -99,14 +95,6 @@ func (g *generator) last(size reg.Register) {
 		ADDQ(skip, g.y)
 	}
 	JMP(LabelRef("chunk"))
-}
-
-// by returns the instruction for the element type.
-func (g *generator) by(single, double func(ops ...Op)) func(ops ...Op) {
-	if g.Size == 4 {
-		return single
-	}
-	return double
 }
 
 // argument returns a vector whose elements are all an argument.
@@ -269,17 +257,16 @@ func (g *generator) fold(v reg.VecVirtual, join func(ops ...Op), keep int) reg.V
 
 // permute exchanges the elements of pairs, or with 0x4e the pairs of four single-precision elements.
 func (g *generator) permute(how int, from, to Op) {
-	if g.Size == 4 {
-		VPERMILPS(U8(how), from, to)
-	} else {
-		VPERMILPD(U8(0x55), from, to)
+	if g.Size == 8 {
+		how = 0x55
 	}
+	simd.By(g.Size, VPERMILPS, VPERMILPD)(U8(how), from, to)
 }
 
 // addTo adds a number to the one at an address in an argument.
 func (g *generator) addTo(name string, x reg.VecVirtual) {
 	at := Mem{Base: Load(Param(name), GP64())}
-	g.by(VADDSS, VADDSD)(at, x, x)
+	simd.By(g.Size, VADDSS, VADDSD)(at, x, x)
 	g.MoveOne(x, at)
 }
 
@@ -293,7 +280,7 @@ func (g *generator) sign() reg.VecVirtual {
 // magnitude loads the magnitudes of a vector.
 func (g *generator) magnitude(sign reg.VecVirtual, x Mem, part bool) reg.VecVirtual {
 	v := g.Virtual()
-	g.by(VANDPS, VANDPD)(g.operand(x, part), sign, v)
+	simd.By(g.Size, VANDPS, VANDPD)(g.operand(x, part), sign, v)
 	return v
 }
 
@@ -336,7 +323,7 @@ func (g *generator) rot() {
 		g.Multiply(a, c, u)
 		g.Multiply(b, c, v)
 		g.FMA(b, s, u)
-		g.by(VFNMADD231PS, VFNMADD231PD)(a, s, v)
+		simd.By(g.Size, VFNMADD231PS, VFNMADD231PD)(a, s, v)
 		g.store(u, x, part)
 		g.store(v, y, part)
 	})
@@ -358,7 +345,7 @@ func (g *generator) squares() {
 
 // amax has the maximum so far as the operand that is the result if the other one is NaN.
 func (g *generator) amax() {
-	sign, join := g.sign(), g.by(VMAXPS, VMAXPD)
+	sign, join := g.sign(), simd.By(g.Size, VMAXPS, VMAXPD)
 	most := g.accumulate(join, func(most reg.VecVirtual, x, _ Mem, part bool) {
 		join(most, g.magnitude(sign, x, part), most)
 	})
@@ -389,16 +376,15 @@ func (g *generator) find() {
 
 // compare sets a bit for each element that is equal to value, and the flags for the bits.
 func (g *generator) compare(a, value reg.VecVirtual, bits reg.GPVirtual) {
-	switch compare := g.by(VCMPPS, VCMPPD); {
-	case !g.Narrow:
-		compare(U8(0), a, value, reg.K2)
+	compare, to := simd.By(g.Size, VCMPPS, VCMPPD), Op(a)
+	if !g.Narrow {
+		to = reg.K2
+	}
+	compare(U8(0), a, value, to)
+	if g.Narrow {
+		simd.By(g.Size, VMOVMSKPS, VMOVMSKPD)(a, bits)
+	} else {
 		KMOVW(reg.K2, bits)
-	case g.Size == 4:
-		compare(U8(0), a, value, a)
-		VMOVMSKPS(a, bits)
-	default:
-		compare(U8(0), a, value, a)
-		VMOVMSKPD(a, bits)
 	}
 	TESTL(bits, bits)
 }
@@ -414,9 +400,9 @@ func (g *generator) pairDot() {
 	to := Load(Param("sums"), GP64())
 	for i, list := range sums {
 		sum, before, at := g.fold(list[0], g.Add, 2), XMM(), Mem{Base: to, Disp: 2 * i * g.Size}
-		g.by(VMOVSD, VMOVUPD)(at, before)
+		simd.By(g.Size, VMOVSD, VMOVUPD)(at, before)
 		g.Add(before, sum, sum)
-		g.by(VMOVSD, VMOVUPD)(sum, at)
+		simd.By(g.Size, VMOVSD, VMOVUPD)(sum, at)
 	}
 }
 
