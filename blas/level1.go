@@ -4,8 +4,8 @@ import "gemm/internal/kernel/vector"
 
 // Level 1: vectors whose elements follow each other are for package vector. gonum does the rest, and checks arguments.
 
-// fewScaled is the length below which gonum scales faster.
-const fewScaled = 8
+// fewElements is the length below which gonum scales, exchanges, rotates and finds the largest element faster.
+const fewElements = 8
 
 // contiguous reports whether vectors of n elements, in slices of x and y, are valid and have increments of 1.
 func contiguous(n, x, incX, y, incY int) bool {
@@ -48,7 +48,7 @@ func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []f
 
 // Dscal computes x ← α·x.
 func (i Implementation) Dscal(n int, alpha float64, x []float64, incX int) {
-	if n >= fewScaled && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
+	if n >= fewElements && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
 		vector.FastScal(alpha, x[:n])
 	} else {
 		i.Implementation.Dscal(n, alpha, x, incX)
@@ -57,7 +57,7 @@ func (i Implementation) Dscal(n int, alpha float64, x []float64, incX int) {
 
 // Sscal is Dscal for float32.
 func (i Implementation) Sscal(n int, alpha float32, x []float32, incX int) {
-	if n >= fewScaled && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
+	if n >= fewElements && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
 		vector.FastScal(alpha, x[:n])
 	} else {
 		i.Implementation.Sscal(n, alpha, x, incX)
@@ -66,7 +66,7 @@ func (i Implementation) Sscal(n int, alpha float32, x []float32, incX int) {
 
 // Dswap exchanges x and y.
 func (i Implementation) Dswap(n int, x []float64, incX int, y []float64, incY int) {
-	if contiguous(n, len(x), incX, len(y), incY) {
+	if n >= fewElements && contiguous(n, len(x), incX, len(y), incY) {
 		vector.Swap(x[:n], y[:n])
 	} else {
 		i.Implementation.Dswap(n, x, incX, y, incY)
@@ -75,7 +75,7 @@ func (i Implementation) Dswap(n int, x []float64, incX int, y []float64, incY in
 
 // Sswap is Dswap for float32.
 func (i Implementation) Sswap(n int, x []float32, incX int, y []float32, incY int) {
-	if contiguous(n, len(x), incX, len(y), incY) {
+	if n >= fewElements && contiguous(n, len(x), incX, len(y), incY) {
 		vector.Swap(x[:n], y[:n])
 	} else {
 		i.Implementation.Sswap(n, x, incX, y, incY)
@@ -84,7 +84,7 @@ func (i Implementation) Sswap(n int, x []float32, incX int, y []float32, incY in
 
 // Drot computes x ← c·x + s·y and y ← c·y − s·x.
 func (i Implementation) Drot(n int, x []float64, incX int, y []float64, incY int, c, s float64) {
-	if contiguous(n, len(x), incX, len(y), incY) {
+	if n >= fewElements && contiguous(n, len(x), incX, len(y), incY) {
 		vector.Rot(x[:n], y[:n], c, s)
 	} else {
 		i.Implementation.Drot(n, x, incX, y, incY, c, s)
@@ -93,7 +93,7 @@ func (i Implementation) Drot(n int, x []float64, incX int, y []float64, incY int
 
 // Srot is Drot for float32.
 func (i Implementation) Srot(n int, x []float32, incX int, y []float32, incY int, c, s float32) {
-	if contiguous(n, len(x), incX, len(y), incY) {
+	if n >= fewElements && contiguous(n, len(x), incX, len(y), incY) {
 		vector.Rot(x[:n], y[:n], c, s)
 	} else {
 		i.Implementation.Srot(n, x, incX, y, incY, c, s)
@@ -134,7 +134,7 @@ func (i Implementation) Sasum(n int, x []float32, incX int) float32 {
 
 // Idamax returns the first i with the largest |x[i]|.
 func (i Implementation) Idamax(n int, x []float64, incX int) int {
-	if contiguous(n, len(x), incX, n, 1) {
+	if n >= fewElements && contiguous(n, len(x), incX, n, 1) {
 		return vector.Iamax(x[:n])
 	}
 	return i.Implementation.Idamax(n, x, incX)
@@ -142,7 +142,7 @@ func (i Implementation) Idamax(n int, x []float64, incX int) int {
 
 // Isamax is Idamax for float32.
 func (i Implementation) Isamax(n int, x []float32, incX int) int {
-	if contiguous(n, len(x), incX, n, 1) {
+	if n >= fewElements && contiguous(n, len(x), incX, n, 1) {
 		return vector.Iamax(x[:n])
 	}
 	return i.Implementation.Isamax(n, x, incX)
@@ -240,7 +240,7 @@ func (i Implementation) Scasum(n int, x []complex64, incX int) float32 {
 
 // Zdscal computes x ← α·x with a real α.
 func (i Implementation) Zdscal(n int, alpha float64, x []complex128, incX int) {
-	if n >= fewScaled && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
+	if n >= fewElements && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
 		vector.FastScal(alpha, pairs[float64](x[:n]))
 	} else {
 		i.Implementation.Zdscal(n, alpha, x, incX)
@@ -249,7 +249,7 @@ func (i Implementation) Zdscal(n int, alpha float64, x []complex128, incX int) {
 
 // Csscal is Zdscal for complex64.
 func (i Implementation) Csscal(n int, alpha float32, x []complex64, incX int) {
-	if n >= fewScaled && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
+	if n >= fewElements && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
 		vector.FastScal(alpha, pairs[float32](x[:n]))
 	} else {
 		i.Implementation.Csscal(n, alpha, x, incX)
@@ -258,7 +258,7 @@ func (i Implementation) Csscal(n int, alpha float32, x []complex64, incX int) {
 
 // Zscal computes x ← α·x.
 func (i Implementation) Zscal(n int, alpha complex128, x []complex128, incX int) {
-	if n >= fewScaled && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
+	if n >= fewElements && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
 		vector.PairScal(real(alpha), imag(alpha), pairs[float64](x[:n]))
 	} else {
 		i.Implementation.Zscal(n, alpha, x, incX)
@@ -267,7 +267,7 @@ func (i Implementation) Zscal(n int, alpha complex128, x []complex128, incX int)
 
 // Cscal is Zscal for complex64.
 func (i Implementation) Cscal(n int, alpha complex64, x []complex64, incX int) {
-	if n >= fewScaled && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
+	if n >= fewElements && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
 		vector.PairScal(real(alpha), imag(alpha), pairs[float32](x[:n]))
 	} else {
 		i.Implementation.Cscal(n, alpha, x, incX)

@@ -12,12 +12,8 @@ import (
 // Float is the set of element types.
 type Float interface{ float32 | float64 }
 
-const (
-	// block is the number of elements of which Iamax finds the maximum before it searches.
-	block = 1 << 11
-	// short is the length below which a loop is faster than assembly, if the function is not inlined.
-	short = 8
-)
+// block is the number of elements of which Iamax finds the maximum before it searches.
+const block = 1 << 11
 
 // Dot returns Σ x[i]·y[i].
 func Dot[T Float](x, y []T) (sum T) {
@@ -61,12 +57,7 @@ func Asum[T Float](x []T) (sum T) {
 
 // Swap exchanges x and y.
 func Swap[T Float](x, y []T) {
-	if y = y[:len(x)]; len(x) < short {
-		for i, v := range x {
-			x[i], y[i] = y[i], v
-		}
-		return
-	}
+	y = y[:len(x)]
 	for n := len(x); n > 0; {
 		n = swap(unsafe.Sizeof(x[0]), n, unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]))
 	}
@@ -74,13 +65,7 @@ func Swap[T Float](x, y []T) {
 
 // Rot computes x ← c·x + s·y and y ← c·y − s·x.
 func Rot[T Float](x, y []T, c, s T) {
-	if y = y[:len(x)]; len(x) < short {
-		for i, v := range x {
-			w := y[i]
-			x[i], y[i] = c*v+s*w, c*w-s*v
-		}
-		return
-	}
+	y = y[:len(x)]
 	for n := len(x); n > 0; {
 		n = rot(unsafe.Sizeof(c), n, unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&c),
 			unsafe.Pointer(&s))
@@ -90,15 +75,6 @@ func Rot[T Float](x, y []T, c, s T) {
 // Iamax returns the first index of the largest |x[i]|; x is not empty. NaN is ignored, but if x[0] is NaN, the index is
 // 0, as in gonum.
 func Iamax[T Float](x []T) (first int) {
-	if len(x) < short {
-		most := math.Abs(float64(x[0]))
-		for i, v := range x {
-			if v := math.Abs(float64(v)); v > most {
-				first, most = i, v
-			}
-		}
-		return first
-	}
 	var most, v T
 	for i := 0; i < len(x); i += block {
 		if amax(unsafe.Sizeof(v), min(block, len(x)-i), unsafe.Pointer(&x[i]), unsafe.Pointer(&v)); v > most {
