@@ -29,12 +29,10 @@ type generator struct {
 	packed  int  // bytes of an element of packed A
 	steady  bool // small tiles leave the prefetch of B to the hardware
 
-	vector func(i int) reg.VecPhysical
-	move   func(from, to Op)
-	stream func(from, to Op)       // move, as a non-temporal store
-	zero   func(x reg.VecPhysical) // if tiles share loops
-	begin  func()                  // nil, or what comes before all tiles
-	hold   func(t shape)           // nil, or keeps A in registers for all small tiles
+	registers    []reg.VecPhysical
+	move, stream func(from, to Op) // stream is a non-temporal store
+	begin        func()            // nil, or what comes before all tiles
+	hold         func(t shape)     // nil, or keeps A in registers for all small tiles
 	// multiply adds A·B to the sums of a tile, for one step of k or for two beginning with first. If set
 	// is true, A·B replaces the sums.
 	multiply func(t shape, first, steps int, set bool)
@@ -87,7 +85,7 @@ func (g *generator) forRows(t shape, row func(i int)) {
 
 // sum returns the register of a vector of the tile.
 func (g *generator) sum(t shape, row, vector int) reg.VecPhysical {
-	return g.vector(row*t.vectors + vector)
+	return g.registers[row*t.vectors+vector]
 }
 
 // header is the bytes of the header of a slice, which begins with the address of its elements.
@@ -159,11 +157,8 @@ func main() {
 // steps of k share one addition to a sum, so the port that adds is never the limit. Small tiles have
 // all of A in registers.
 func gfni512() *generator {
-	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, shared: true, small: 2, width: 64, packed: 8, steady: true}
-	g.vector = func(i int) reg.VecPhysical { return zmm[i] }
-	g.zero = func(x reg.VecPhysical) { VPXORQ(x, x, x) }
-	g.move = func(x, y Op) { VMOVDQU64(x, y) }
-	g.stream = func(x, y Op) { VMOVNTDQ(x, y) }
+	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, shared: true, small: 2, width: 64, packed: 8, steady: true,
+		registers: zmm, move: func(x, y Op) { VMOVDQU64(x, y) }, stream: VMOVNTDQ}
 	held := zmm[24:32]
 	g.hold = g.broadcasts(held)
 	g.multiply = func(t shape, first, steps int, set bool) {
@@ -230,10 +225,8 @@ func (g *generator) broadcasts(to []reg.VecPhysical) func(t shape) {
 // gfni256 has 6 rows of two vectors. A matrix is broadcast once for all vectors of a row, or for all
 // small tiles.
 func gfni256() *generator {
-	g := &generator{rows: 6, vectors: 2, wide: 2, small: 2, width: 32, packed: 8}
-	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
-	g.move = func(x, y Op) { VMOVDQU(x, y) }
-	g.stream = func(x, y Op) { VMOVNTDQ(x, y) }
+	g := &generator{rows: 6, vectors: 2, wide: 2, small: 2, width: 32, packed: 8, registers: ymm, move: VMOVDQU,
+		stream: VMOVNTDQ}
 	held := ymm[4:12]
 	g.hold = g.broadcasts(held)
 	g.multiply = stepwise(func(t shape, step int, set bool) {
@@ -287,10 +280,8 @@ func nibbles() Mem {
 // The number of these operations is the limit, and their order matters: each step is done for both
 // vectors together. Small tiles are so slow that the hardware prefetches B in time.
 func avx2(nibbles Mem) *generator {
-	g := &generator{rows: 4, vectors: 2, wide: 1, small: 2, width: 32, packed: 32, steady: true}
-	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
-	g.move = func(x, y Op) { VMOVDQU(x, y) }
-	g.stream = func(x, y Op) { VMOVNTDQ(x, y) }
+	g := &generator{rows: 4, vectors: 2, wide: 1, small: 2, width: 32, packed: 32, steady: true, registers: ymm,
+		move: VMOVDQU, stream: VMOVNTDQ}
 	low, high, tables, product, selects := ymm[8:10], ymm[10:12], ymm[12:14], ymm[14], ymm[15]
 	g.begin = func() { VMOVDQU(nibbles, selects) }
 	g.multiply = stepwise(func(t shape, step int, set bool) {
@@ -336,10 +327,7 @@ func avx2(nibbles Mem) *generator {
 // ssse3 is avx2 with half the vector length. A look-up overwrites its table, which is then loaded
 // again.
 func ssse3(nibbles Mem) *generator {
-	g := &generator{rows: 4, vectors: 2, width: 16, packed: 32}
-	g.vector = func(i int) reg.VecPhysical { return xmm[i] }
-	g.move = func(x, y Op) { MOVOU(x, y) }
-	g.stream = func(x, y Op) { MOVNTO(x, y) }
+	g := &generator{rows: 4, vectors: 2, width: 16, packed: 32, registers: xmm, move: MOVOU, stream: MOVNTO}
 	index, product, selects := [][]reg.VecPhysical{xmm[8:10], xmm[10:12]}, xmm[12:15], xmm[15]
 	g.begin = func() { MOVOU(nibbles, selects) }
 	g.multiply = stepwise(func(t shape, step int, set bool) {
@@ -509,7 +497,7 @@ func (g *generator) tile(t shape) {
 	JEQ(LabelRef(label("load", t)))
 	if t.shared() {
 		for i := range t.rows * t.vectors {
-			g.zero(g.vector(i))
+			VPXORQ(g.registers[i], g.registers[i], g.registers[i])
 		}
 	} else {
 		g.multiply(t, 0, 1, true)

@@ -86,6 +86,13 @@ func (s *Set) Virtual() reg.VecVirtual {
 	return ZMM()
 }
 
+// Argument returns a vector whose elements are all an argument, which is an address.
+func (s *Set) Argument(name string) reg.VecVirtual {
+	v := s.Virtual()
+	s.Broadcast(Mem{Base: Load(Param(name), GP64())}, v)
+	return v
+}
+
 // ForEach generates code for both element types, by the argument size, and for AVX-512 and AVX2, by the variable wide
 // of the package. prefix is for the labels of a set.
 func ForEach(size Op, body func(s Set, prefix string)) {

@@ -73,7 +73,7 @@ func (g *level2) rectangle(op operation) {
 	y, m := Load(Param("y"), GP64()), Load(Param("m"), GP64())
 	g.x, g.y, g.operation = y, y, op
 	SHLQ(g.Shift(), lda)
-	alpha := g.alpha()
+	alpha := g.Argument("alpha")
 	for _, rows := range []int{4, 1} {
 		g.label = fmt.Sprint(g.prefix, "rows", rows)
 		Label(g.label)
@@ -111,7 +111,7 @@ func (g *level2) columnOf() {
 		g.Add(g.sum[len(row)+r], g.sum[r], g.sum[r])
 	}
 	total, beta, bits := g.total(), Mem{Base: Load(Param("beta"), GP64())}, GP64()
-	g.Multiply(g.four(g.alpha()), total, total)
+	g.Multiply(g.four(g.Argument("alpha")), total, total)
 	g.Move(total, spill)
 	factor := XMM()
 	g.MoveOne(beta, factor)
@@ -130,13 +130,6 @@ func (g *level2) columnOf() {
 	}
 	JMP(LabelRef(g.label))
 	Label(g.label + "done")
-}
-
-// alpha returns α in all elements of a vector.
-func (g *level2) alpha() reg.VecVirtual {
-	alpha := g.Virtual()
-	g.Broadcast(Mem{Base: Load(Param("alpha"), GP64())}, alpha)
-	return alpha
 }
 
 // rows computes the addresses of the rows of a group.
@@ -194,7 +187,7 @@ func (g *level2) triangle() {
 	ADDQ(U32(32*g.Size), table)
 	Label(g.prefix + "upper")
 	g.x, g.y = x, y
-	alpha := g.alpha()
+	alpha := g.Argument("alpha")
 	label := func(op int) string { return fmt.Sprint(g.prefix, "strip", op) }
 	for op := range triangular {
 		CMPQ(simd.Address("op"), U8(op))

@@ -97,13 +97,6 @@ func (g *generator) last(size reg.Register) {
 	JMP(LabelRef("chunk"))
 }
 
-// argument returns a vector whose elements are all an argument.
-func (g *generator) argument(name string) reg.VecVirtual {
-	v := g.Virtual()
-	g.Broadcast(Mem{Base: Load(Param(name), GP64())}, v)
-	return v
-}
-
 // load loads a vector, or a part of the last one.
 func (g *generator) load(from Mem, part bool) reg.VecVirtual {
 	v := g.Virtual()
@@ -291,7 +284,7 @@ func (g *generator) dot() {
 }
 
 func (g *generator) axpy() {
-	alpha := g.argument("alpha")
+	alpha := g.Argument("alpha")
 	g.loop(1, func(x, y Mem, part bool) {
 		sum := g.load(y, part)
 		g.FMA(g.operand(x, part), alpha, sum)
@@ -300,7 +293,7 @@ func (g *generator) axpy() {
 }
 
 func (g *generator) scal() {
-	alpha := g.argument("alpha")
+	alpha := g.Argument("alpha")
 	g.loop(1, func(x, _ Mem, part bool) {
 		v := g.Virtual()
 		g.Multiply(g.operand(x, part), alpha, v)
@@ -317,7 +310,7 @@ func (g *generator) swap() {
 }
 
 func (g *generator) rot() {
-	c, s := g.argument("c"), g.argument("s")
+	c, s := g.Argument("c"), g.Argument("s")
 	g.loop(1, func(x, y Mem, part bool) {
 		a, b, u, v := g.load(x, part), g.load(y, part), g.Virtual(), g.Virtual()
 		g.Multiply(a, c, u)
@@ -353,7 +346,7 @@ func (g *generator) amax() {
 }
 
 func (g *generator) find() {
-	value, sign, bits, first := g.argument("value"), g.sign(), GP32(), GP64()
+	value, sign, bits, first := g.Argument("value"), g.sign(), GP32(), GP64()
 	MOVQ(g.x, first)
 	Label(g.prefix + "next")
 	CMPQ(g.n, U8(g.Lanes()))
