@@ -36,8 +36,7 @@
 //	trmm     B ← α·op(A)·B or α·B·op(A), A triangular
 //	trsm     B ← α·op(A)⁻¹·B or α·B·op(A)⁻¹, A triangular
 //
-// Of level 1, vectors without gaps have kernels with AVX2 and AVX-512, and but for amax, swap and rot
-// also for Z and C:
+// Of level 1, with kernels for AVX2 and AVX-512 if vectors have no gaps. Z and C have dot, nrm2, asum, axpy and scal.
 //
 //	dot      xᵀ·y, and dotc xᴴ·y
 //	nrm2     ‖x‖₂, right wherever it is representable, in one pass unless a square leaves the range
