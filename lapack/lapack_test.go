@@ -32,6 +32,8 @@ func TestGonums(t *testing.T) {
 	t.Run("Dpocon", func(t *testing.T) { testlapack.DpoconTest(t, ours) })
 	t.Run("Dtrcon", func(t *testing.T) { testlapack.DtrconTest(t, ours) })
 	t.Run("Dgesvd", func(t *testing.T) { testlapack.DgesvdTest(t, ours, 1e-13) })
+	t.Run("Dsyev", func(t *testing.T) { testlapack.DsyevTest(t, ours) })
+	t.Run("Dgeev", func(t *testing.T) { testlapack.DgeevTest(t, ours) })
 	t.Run("Dgetrf", func(t *testing.T) { testlapack.DgetrfTest(t, ours) })
 	t.Run("Dgetri", func(t *testing.T) { testlapack.DgetriTest(t, ours) })
 	t.Run("Dgetrs", func(t *testing.T) { testlapack.DgetrsTest(t, ours) })
@@ -58,18 +60,18 @@ func TestSVD(t *testing.T) {
 		} {
 			for _, workers := range []int{1, 3} {
 				t.Run(fmt.Sprintf("%dx%d/%c%c/%d", m, n, jobs[0], jobs[1], workers), func(t *testing.T) {
-					checkSVD(t, rng, Implementation{Workers: workers, least: 1}, jobs, m, n)
+					checkSVD(t, Implementation{Workers: workers, least: 1}, jobs, m, n, filled(rng, m*(n+2)))
 				})
 			}
 		}
 	}
 }
 
-func checkSVD(t *testing.T, rng *rand.Rand, impl Implementation, jobs [2]lapack.SVDJob, m, n int) {
-	k := min(m, n)
+// checkSVD overwrites a, whose leading dimension is n+2.
+func checkSVD(t *testing.T, impl Implementation, jobs [2]lapack.SVDJob, m, n int, a []float64) {
+	k, rng := min(m, n), rand.New(rand.NewPCG(1, 1))
 	_, colsU := wanted(jobs[0], m, k)
 	_, rowsVT := wanted(jobs[1], n, k)
-	a := filled(rng, m*(n+2))
 	original := append([]float64(nil), a...)
 	ldu, ldvt := max(1, colsU+1), n+3
 	u, vt := filled(rng, m*ldu), filled(rng, max(1, rowsVT)*ldvt)
@@ -396,9 +398,11 @@ func BenchmarkMat(b *testing.B) {
 	for _, n := range []int{64, 128, 512} {
 		x := mat.NewDense(n, n, filled(rng, n*n))
 		for name, call := range map[string]func(){
-			"LU":  func() { new(mat.LU).Factorize(x) },
-			"QR":  func() { new(mat.QR).Factorize(x) },
-			"SVD": func() { new(mat.SVD).Factorize(x, mat.SVDThin) },
+			"LU":       func() { new(mat.LU).Factorize(x) },
+			"QR":       func() { new(mat.QR).Factorize(x) },
+			"SVD":      func() { new(mat.SVD).Factorize(x, mat.SVDThin) },
+			"EigenSym": func() { new(mat.EigenSym).Factorize(mat.NewSymDense(n, x.RawMatrix().Data), true) },
+			"Eigen":    func() { new(mat.Eigen).Factorize(x, mat.EigenRight) },
 		} {
 			for by, impl := range map[string]lapack.Float64{"gonum": gonum.Implementation{}, "gemm": Implementation{}} {
 				b.Run(fmt.Sprintf("%s/n=%d/by=%s", name, n, by), func(b *testing.B) {
