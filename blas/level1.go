@@ -4,7 +4,7 @@ import "gemm/internal/kernel/vector"
 
 // Level 1: vectors whose elements follow each other are for package vector. gonum does the rest, and checks arguments.
 
-// fewElements is the length below which gonum scales, exchanges, rotates and finds the largest element faster.
+// fewElements is the length from which on kernels are faster than a loop.
 const fewElements = 8
 
 // contiguous reports whether vectors of n elements, in slices of x and y, are valid and have increments of 1.
@@ -13,54 +13,82 @@ func contiguous(n, x, incX, y, incY int) bool {
 }
 
 // Ddot returns xᵀ·y.
-func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int) float64 {
+func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int) (sum float64) {
 	if contiguous(n, len(x), incX, len(y), incY) {
-		return vector.Dot(x[:n], y[:n])
+		if x, y = x[:n], y[:n]; n >= fewElements {
+			return vector.Dot(x, y)
+		}
+		for i, v := range x {
+			sum += v * y[i]
+		}
+		return sum
 	}
 	return i.Implementation.Ddot(n, x, incX, y, incY)
 }
 
 // Sdot is Ddot for float32.
-func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 {
+func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int) (sum float32) {
 	if contiguous(n, len(x), incX, len(y), incY) {
-		return vector.Dot(x[:n], y[:n])
+		if x, y = x[:n], y[:n]; n >= fewElements {
+			return vector.Dot(x, y)
+		}
+		for i, v := range x {
+			sum += v * y[i]
+		}
+		return sum
 	}
 	return i.Implementation.Sdot(n, x, incX, y, incY)
 }
 
 // Daxpy computes y ← α·x + y.
 func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, incY int) {
-	if contiguous(n, len(x), incX, len(y), incY) && alpha != 0 {
-		vector.Axpy(alpha, x[:n], y[:n])
-	} else {
+	if !contiguous(n, len(x), incX, len(y), incY) || alpha == 0 {
 		i.Implementation.Daxpy(n, alpha, x, incX, y, incY)
+	} else if x, y = x[:n], y[:n]; n >= fewElements {
+		vector.Axpy(alpha, x, y)
+	} else {
+		for i, v := range x {
+			y[i] += alpha * v
+		}
 	}
 }
 
 // Saxpy is Daxpy for float32.
 func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, incY int) {
-	if contiguous(n, len(x), incX, len(y), incY) && alpha != 0 {
-		vector.Axpy(alpha, x[:n], y[:n])
-	} else {
+	if !contiguous(n, len(x), incX, len(y), incY) || alpha == 0 {
 		i.Implementation.Saxpy(n, alpha, x, incX, y, incY)
+	} else if x, y = x[:n], y[:n]; n >= fewElements {
+		vector.Axpy(alpha, x, y)
+	} else {
+		for i, v := range x {
+			y[i] += alpha * v
+		}
 	}
 }
 
 // Dscal computes x ← α·x.
 func (i Implementation) Dscal(n int, alpha float64, x []float64, incX int) {
-	if n >= fewElements && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
-		vector.FastScal(alpha, x[:n])
-	} else {
+	if !contiguous(n, len(x), incX, n, 1) || alpha == 0 {
 		i.Implementation.Dscal(n, alpha, x, incX)
+	} else if x = x[:n]; n >= fewElements {
+		vector.FastScal(alpha, x)
+	} else {
+		for i := range x {
+			x[i] *= alpha
+		}
 	}
 }
 
 // Sscal is Dscal for float32.
 func (i Implementation) Sscal(n int, alpha float32, x []float32, incX int) {
-	if n >= fewElements && contiguous(n, len(x), incX, n, 1) && alpha != 0 {
-		vector.FastScal(alpha, x[:n])
-	} else {
+	if !contiguous(n, len(x), incX, n, 1) || alpha == 0 {
 		i.Implementation.Sscal(n, alpha, x, incX)
+	} else if x = x[:n]; n >= fewElements {
+		vector.FastScal(alpha, x)
+	} else {
+		for i := range x {
+			x[i] *= alpha
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // Dgemv computes y ← α·op(A)·x + β·y with A m×n.
 func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int,
 	beta float64, y []float64, incY int) {
-	if uint(m|n|lda>>32) < fewRows && block.IsModerate(alpha) ||
+	if uint(m|n|lda>>31>>1) < fewRows && block.IsModerate(alpha) ||
 		!double.gemv(i.Workers, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		i.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
@@ -26,7 +26,7 @@ func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []fl
 // Sgemv is Dgemv for float32.
 func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int,
 	beta float32, y []float32, incY int) {
-	if uint(m|n|lda>>32) < fewRows/4 && block.IsModerate(alpha) ||
+	if uint(m|n|lda>>31>>1) < fewRows/4 && block.IsModerate(alpha) ||
 		!single.gemv(i.Workers, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
@@ -35,7 +35,7 @@ func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []fl
 // Dger computes A ← α·x·yᵀ + A with A m×n. Negative increments are right here, unlike in gonum v0.17 on amd64.
 func (i Implementation) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64,
 	lda int) {
-	if uint(m|n|lda>>32) < fewRows && incX|incY >= 0 && block.IsModerate(alpha) ||
+	if uint(m|n|lda>>31>>1) < fewRows && incX|incY >= 0 && block.IsModerate(alpha) ||
 		!double.ger(i.Workers, m, n, alpha, x, incX, y, incY, a, lda) {
 		i.Implementation.Dger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
@@ -44,7 +44,7 @@ func (i Implementation) Dger(m, n int, alpha float64, x []float64, incX int, y [
 // Sger is Dger for float32.
 func (i Implementation) Sger(m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32,
 	lda int) {
-	if uint(m|n|lda>>32) < fewRows && incX|incY >= 0 && block.IsModerate(alpha) ||
+	if uint(m|n|lda>>31>>1) < fewRows && incX|incY >= 0 && block.IsModerate(alpha) ||
 		!single.ger(i.Workers, m, n, alpha, x, incX, y, incY, a, lda) {
 		i.Implementation.Sger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
@@ -53,7 +53,7 @@ func (i Implementation) Sger(m, n int, alpha float32, x []float32, incX int, y [
 // Dsymv computes y ← α·A·x + β·y with A symmetric of order n, stored in its triangle ul.
 func (i Implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int,
 	beta float64, y []float64, incY int) {
-	if uint(n|lda>>32) < fewTriangle && block.IsModerate(alpha) ||
+	if uint(n|lda>>31>>1) < fewTriangle && block.IsModerate(alpha) ||
 		!double.level2(i.Workers, &vector64{symv, ul, NoTrans, 0, n, n, lda, alpha, beta, a, x, y, incX,
 			incY}) {
 		i.Implementation.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
@@ -63,7 +63,7 @@ func (i Implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, l
 // Ssymv is Dsymv for float32.
 func (i Implementation) Ssymv(ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int,
 	beta float32, y []float32, incY int) {
-	if uint(n|lda>>32) < fewTriangle && block.IsModerate(alpha) ||
+	if uint(n|lda>>31>>1) < fewTriangle && block.IsModerate(alpha) ||
 		!single.level2(i.Workers, &vector32{symv, ul, NoTrans, 0, n, n, lda, alpha, beta, a, x, y, incX,
 			incY}) {
 		i.Implementation.Ssymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
@@ -72,7 +72,7 @@ func (i Implementation) Ssymv(ul blas.Uplo, n int, alpha float32, a []float32, l
 
 // Dsyr computes A ← α·x·xᵀ + A with A symmetric of order n, stored in its triangle ul.
 func (i Implementation) Dsyr(ul blas.Uplo, n int, alpha float64, x []float64, incX int, a []float64, lda int) {
-	if uint(n|lda>>32) < fewTriangle && block.IsModerate(alpha) && !hasZero(alpha, n, x, incX) ||
+	if uint(n|lda>>31>>1) < fewTriangle && block.IsModerate(alpha) && !hasZero(alpha, n, x, incX) ||
 		!double.level2(i.Workers, &vector64{syr, ul, NoTrans, 0, n, n, lda, alpha, 0, a, x, x, incX, incX}) {
 		i.Implementation.Dsyr(ul, n, alpha, x, incX, a, lda)
 	}
@@ -80,7 +80,7 @@ func (i Implementation) Dsyr(ul blas.Uplo, n int, alpha float64, x []float64, in
 
 // Ssyr is Dsyr for float32.
 func (i Implementation) Ssyr(ul blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32, lda int) {
-	if uint(n|lda>>32) < fewTriangle && block.IsModerate(alpha) && !hasZero(alpha, n, x, incX) ||
+	if uint(n|lda>>31>>1) < fewTriangle && block.IsModerate(alpha) && !hasZero(alpha, n, x, incX) ||
 		!single.level2(i.Workers, &vector32{syr, ul, NoTrans, 0, n, n, lda, alpha, 0, a, x, x, incX, incX}) {
 		i.Implementation.Ssyr(ul, n, alpha, x, incX, a, lda)
 	}
@@ -89,7 +89,7 @@ func (i Implementation) Ssyr(ul blas.Uplo, n int, alpha float32, x []float32, in
 // Dsyr2 computes A ← α·(x·yᵀ + y·xᵀ) + A with A symmetric of order n, stored in its triangle ul.
 func (i Implementation) Dsyr2(ul blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int,
 	a []float64, lda int) {
-	if uint(n|lda>>32) < fewTriangle && block.IsModerate(alpha) ||
+	if uint(n|lda>>31>>1) < fewTriangle && block.IsModerate(alpha) ||
 		!double.level2(i.Workers, &vector64{syr2, ul, NoTrans, 0, n, n, lda, alpha, 0, a, x, y, incX,
 			incY}) {
 		i.Implementation.Dsyr2(ul, n, alpha, x, incX, y, incY, a, lda)
@@ -99,7 +99,7 @@ func (i Implementation) Dsyr2(ul blas.Uplo, n int, alpha float64, x []float64, i
 // Ssyr2 is Dsyr2 for float32.
 func (i Implementation) Ssyr2(ul blas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int,
 	a []float32, lda int) {
-	if uint(n|lda>>32) < fewTriangle && block.IsModerate(alpha) ||
+	if uint(n|lda>>31>>1) < fewTriangle && block.IsModerate(alpha) ||
 		!single.level2(i.Workers, &vector32{syr2, ul, NoTrans, 0, n, n, lda, alpha, 0, a, x, y, incX,
 			incY}) {
 		i.Implementation.Ssyr2(ul, n, alpha, x, incX, y, incY, a, lda)
@@ -109,7 +109,7 @@ func (i Implementation) Ssyr2(ul blas.Uplo, n int, alpha float32, x []float32, i
 // Dtrmv computes x ← op(A)·x with A triangular of order n, stored in its triangle ul.
 func (i Implementation) Dtrmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64,
 	incX int) {
-	if uint(n|lda>>32) < fewTriangle ||
+	if uint(n|lda>>31>>1) < fewTriangle ||
 		!double.level2(i.Workers, &vector64{trmv, ul, tA, d, n, n, lda, 1, 0, a, x, x, incX, incX}) {
 		i.Implementation.Dtrmv(ul, tA, d, n, a, lda, x, incX)
 	}
@@ -118,7 +118,7 @@ func (i Implementation) Dtrmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n in
 // Strmv is Dtrmv for float32.
 func (i Implementation) Strmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32,
 	incX int) {
-	if uint(n|lda>>32) < fewTriangle ||
+	if uint(n|lda>>31>>1) < fewTriangle ||
 		!single.level2(i.Workers, &vector32{trmv, ul, tA, d, n, n, lda, 1, 0, a, x, x, incX, incX}) {
 		i.Implementation.Strmv(ul, tA, d, n, a, lda, x, incX)
 	}
@@ -127,7 +127,7 @@ func (i Implementation) Strmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n in
 // Dtrsv solves op(A)·z = x with A triangular of order n, stored in its triangle ul; z replaces x.
 func (i Implementation) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64,
 	incX int) {
-	if uint(n|lda>>32)/2 < fewTriangle ||
+	if uint(n|lda>>31>>1)/2 < fewTriangle ||
 		!double.level2(i.Workers, &vector64{trsv, ul, tA, d, n, n, lda, 1, 0, a, x, x, incX, incX}) {
 		i.Implementation.Dtrsv(ul, tA, d, n, a, lda, x, incX)
 	}
@@ -136,7 +136,7 @@ func (i Implementation) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n in
 // Strsv is Dtrsv for float32.
 func (i Implementation) Strsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32,
 	incX int) {
-	if uint(n|lda>>32)/2 < fewTriangle ||
+	if uint(n|lda>>31>>1)/2 < fewTriangle ||
 		!single.level2(i.Workers, &vector32{trsv, ul, tA, d, n, n, lda, 1, 0, a, x, x, incX, incX}) {
 		i.Implementation.Strsv(ul, tA, d, n, a, lda, x, incX)
 	}

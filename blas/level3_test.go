@@ -416,6 +416,29 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// TestSparse multiplies with an A of few elements that are not zero. If they meet Inf in B, no zero may be skipped.
+func TestSparse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(60, 61))
+	for round := range 16 {
+		x := draw[float64](rng, 160, 260, 170)
+		x.alpha, x.tB = 1, blas.NoTrans
+		got, _ := prepared(rng, "gemm", x)
+		for i, x := range got.a {
+			if x == x && rng.IntN(60) > 0 {
+				got.a[i] = 0
+			}
+		}
+		if round%4 == 0 {
+			got.b[5] = math.Inf(1)
+		}
+		want := reference("gemm", got)
+		doubles(impl).run("gemm", got)
+		if where := differ(got, want); where != "" {
+			t.Fatalf("%v: %s", got, where)
+		}
+	}
+}
+
 // FuzzExact is TestExact for any shape.
 func FuzzExact(f *testing.F) {
 	for i := range names {

@@ -8,7 +8,7 @@ import (
 // A is symmetric and stored in its triangle ul; the other triangle is not read.
 func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64,
 	ldb int, beta float64, c []float64, ldc int) {
-	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
+	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 || alpha == 1 && m|n <= 3 {
 		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
@@ -18,7 +18,7 @@ func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64
 // Ssymm is Dsymm for float32.
 func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32,
 	ldb int, beta float32, c []float32, ldc int) {
-	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
+	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 || alpha == 1 && m|n <= 3 {
 		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}

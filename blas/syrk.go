@@ -11,7 +11,7 @@ import (
 func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int,
 	beta float64, c []float64, ldc int) {
 	if !rankFits(ul, tA, n, k, a, lda, a, lda, c, ldc) || alpha == 0 ||
-		tA == blas.NoTrans && terms(n, n, k) <= fewSquareDots && block.IsModerate(alpha) {
+		tA == blas.NoTrans && (n <= fewLong || terms(n, n, k) <= fewSquareDots) && block.IsModerate(alpha) {
 		i.Implementation.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}
@@ -22,7 +22,7 @@ func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int,
 	beta float32, c []float32, ldc int) {
 	if !rankFits(ul, tA, n, k, a, lda, a, lda, c, ldc) || alpha == 0 ||
-		tA == blas.NoTrans && terms(n, n, k) <= fewSquareDots && block.IsModerate(alpha) {
+		tA == blas.NoTrans && (n <= fewLong || terms(n, n, k) <= fewSquareDots) && block.IsModerate(alpha) {
 		i.Implementation.Ssyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	}

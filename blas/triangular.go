@@ -14,7 +14,8 @@ import (
 // its triangle ul. The other triangle is not read, nor is the diagonal if d is Unit.
 func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64,
 	a []float64, lda int, b []float64, ldb int) {
-	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 {
+	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 ||
+		alpha*alpha == 1 && gonumComputes(false, s, ul, tA, d, m, n, a, lda) {
 		i.Implementation.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -24,7 +25,8 @@ func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 // Strmm is Dtrmm for float32.
 func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32,
 	a []float32, lda int, b []float32, ldb int) {
-	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 {
+	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 ||
+		alpha*alpha == 1 && gonumComputes(false, s, ul, tA, d, m, n, a, lda) {
 		i.Implementation.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -37,7 +39,7 @@ func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64,
 	a []float64, lda int, b []float64, ldb int) {
 	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 ||
-		block.IsModerate(alpha) && gonumSolves(s, ul, tA, d, m, n, a, lda) {
+		block.IsModerate(alpha) && gonumComputes(true, s, ul, tA, d, m, n, a, lda) {
 		i.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -48,7 +50,7 @@ func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32,
 	a []float32, lda int, b []float32, ldb int) {
 	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 ||
-		block.IsModerate(alpha) && gonumSolves(s, ul, tA, d, m, n, a, lda) {
+		block.IsModerate(alpha) && gonumComputes(true, s, ul, tA, d, m, n, a, lda) {
 		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -71,30 +73,29 @@ func triangularFits[T element](s blas.Side, ul blas.Uplo, tA blas.Transpose, d b
 	return true
 }
 
-// gonumSolves reports whether gonum computes a solution: its loops are faster for few rows and
-// columns. But gonum skips the zeros of a triangle on the left, and multiplies by reciprocals of
-// its diagonal without a check. So there must be no zeros, and all reciprocals must be normal
-// numbers. With a triangle on the right that is not transposed, gonum skips zeros of B.
-func gonumSolves[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []T,
-	lda int) bool {
+// gonumComputes reports whether gonum multiplies, or solves: its loops are faster for few rows and columns. But gonum
+// skips the zeros of a triangle on the left, and multiplies by reciprocals of its diagonal without a check. So there
+// must be no zeros, and all reciprocals must be normal numbers. With a triangle on the right that is not transposed,
+// gonum skips zeros of B.
+func gonumComputes[T gemm.Float](solves bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int,
+	a []T, lda int) bool {
 	if s == blas.Right {
 		return tA != blas.NoTrans && m <= 6 && n <= 6
 	}
-	if m > 12 || n > 12 {
+	if most := max(m, n); most > 12 || !solves && most > 10 {
 		return false
 	}
 	for i := range m {
-		row := a[i*lda:][:m]
-		others := row[:i]
+		first, end := 0, i
 		if ul == blas.Upper {
-			others = row[i+1:]
+			first, end = i+1, m
 		}
-		for _, x := range others {
+		for _, x := range a[i*lda+first : i*lda+end] {
 			if x == 0 {
 				return false
 			}
 		}
-		if d == blas.NonUnit && !isNormal(1/row[i]) {
+		if solves && d == blas.NonUnit && !isNormal(1/a[i*lda+i]) {
 			return false
 		}
 	}

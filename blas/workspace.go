@@ -8,6 +8,7 @@ import (
 	"gemm"
 	"gemm/internal/block"
 	"gemm/internal/kernel"
+	"gemm/internal/kernel/vector"
 	"gemm/pool"
 )
 
@@ -40,8 +41,8 @@ const (
 	// multiplyNarrow pays if C has at most narrow columns and A has at least tall columns.
 	narrow, tall = 64, 256
 	// fewDots is the largest n²·k at which gonum computes A·Bᵀ + B·Aᵀ faster, and fewSquareDots the largest for
-	// A·Aᵀ. In these cases gonum multiplies rows by rows, and skips no zeros.
-	fewDots, fewSquareDots = 5 * 5 * 5, 7 * 7 * 7
+	// A·Aᵀ, or its n is at most fewLong. In these cases gonum multiplies rows by rows, and skips no zeros.
+	fewDots, fewSquareDots, fewLong = 5 * 5 * 5, 8 * 8 * 8, 5
 )
 
 // workspace is the engine and the buffers of one call of a routine.
@@ -86,10 +87,65 @@ func (w *workspace[T]) product(ctx context.Context, m, n, k int, alpha T, a, b v
 		return w.engine.Gemm(ctx, n, 1, k, alpha, transposed(b), view[T]{Data: a.Data, Row: 1, Col: 1}, beta,
 			view[T]{Data: c.Data, Row: 1, Col: 1})
 	}
+	if w.sparse(ctx, m, n, k, alpha, a, b, beta, c) {
+		return ctx.Err()
+	}
 	if a.Col != 1 && b.Col == 1 && n <= narrow && k >= tall {
 		return w.multiplyNarrow(ctx, m, n, k, alpha, a, b, beta, c)
 	}
 	return w.engine.Gemm(ctx, m, n, k, alpha, a, b, beta, c)
+}
+
+// sparse is product for an A with few elements that are not zero, and reports whether it computed. Zeros are skipped
+// only if no element of B is NaN or infinite, or may be: then a product with a zero is zero.
+func (w *workspace[T]) sparse(ctx context.Context, m, n, k int, alpha T, a, b view[T], beta T, c view[T]) bool {
+	const wide, samples, share = 256, 64, 32 // at most one element of share is not zero
+	if alpha != 1 || m < samples || n < wide || m*k < wide*samples || b.Col != 1 || c.Col != 1 || !vector.Fast {
+		return false
+	}
+	lines, each, ld := m, k, a.Row
+	if a.Col != 1 {
+		lines, each, ld = k, m, a.Col
+	}
+	rest := 2 * samples / share
+	for s := range samples {
+		if a.Data[s*lines/samples*ld+s*41%each] != 0 {
+			rest--
+		}
+		if rest < 0 {
+			return false
+		}
+	}
+	rest = m * k / share / w.workers
+	for p := range lines {
+		for _, x := range a.Data[p*ld:][:each] {
+			if x != 0 {
+				rest--
+			}
+		}
+		if rest < 0 {
+			return false
+		}
+	}
+	for l := range k {
+		if sum := vector.Asum(b.Data[l*b.Row:][:n]); sum-sum != 0 {
+			return false
+		}
+	}
+	for i := range m {
+		scale(beta, c.Data[i*c.Row:][:n])
+	}
+	for p := 0; p < lines && ctx.Err() == nil; p++ {
+		for q, x := range a.Data[p*ld:][:each] {
+			if i, l := p, q; x != 0 {
+				if a.Col != 1 {
+					i, l = q, p
+				}
+				vector.Axpy(x, b.Data[l*b.Row:][:n], c.Data[i*c.Row:][:n])
+			}
+		}
+	}
+	return true
 }
 
 // multiplyNarrow is product for a C of few columns and an A of many, contiguous columns. The engine would

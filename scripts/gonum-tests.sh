@@ -1,35 +1,59 @@
 #!/usr/bin/env bash
 # Usage: scripts/gonum-tests.sh [PACKAGE]...
+#        scripts/gonum-tests.sh --bench FILE [FOLDER]...
 #
-# Runs gonum's own tests of its matrices and of its LAPACK with our BLAS, and the tests of its matrices
-# with our LAPACK too, or the tests of other packages, such as stat/mds. The module cache is read-only, so a copy of
-# gonum's module replaces it. The file blas/testdata/main_test.go is added to the copy. It selects gemm/blas and
-# gemm/lapack, and fails if a routine of gemm/blas was not called, unless packages are named.
+# Runs gonum's own tests of its matrices and of its LAPACK, or of other packages, such as stat/mds, with our BLAS and
+# LAPACK. A copy of gonum's module gets blas/testdata/main_test.go, which selects gemm/blas and gemm/lapack, and fails
+# if a routine of gemm/blas was not called, unless packages are named.
+#
+# --bench runs the benchmarks of gonum's mat and stat on one processor, or those of the module in each FOLDER, which
+# must compile with gonum v0.17: with gonum's routines and with ours, alternating, from one binary. FILE gets the least
+# times, and keeps those that it has if they are less.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-go="${GO:-go}"
-gonum=gonum.org/v1/gonum
-packages="${*:-mat lapack/gonum}"
-every=true
-if [ $# -gt 0 ]; then
+go="${GO:-go}" root="$PWD" scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+"$go" mod download gonum.org/v1/gonum
+
+# prepare FOLDER EVERY PACKAGE... copies a module, and lets packages of it call this one.
+prepare() {
+	cp -R --no-preserve=mode "$1" "$scratch/module"
+	own="$("$go" list -m)"
+	(cd "$scratch/module" && "$go" mod edit -go 1.26 -require "$own@v0.0.0" -replace "$own=$root")
+	for package in "${@:3}"; do
+		name="$(cd "$scratch/module/$package" && "$go" list -mod=mod -f '{{.Name}}' .)"
+		sed -e "s/^package gonum_test\$/package ${name}_test/" -e "s/^const every = true/const every = $2/" \
+			blas/testdata/main_test.go >"$scratch/module/$package/main_test.go"
+	done
+}
+
+original="$("$go" list -m -f '{{.Dir}}' gonum.org/v1/gonum)"
+if [ "${1-}" != --bench ]; then
 	every=false
+	[ $# -gt 0 ] || { every=true && set -- mat lapack/gonum; }
+	prepare "$original" "$every" "$@"
+	(cd "$scratch/module" && "$go" test -mod=mod -count=1 "${@/#/./}")
+	exit
 fi
 
-scratch="$(mktemp -d)"
-trap 'rm -rf "$scratch"' EXIT
-
-"$go" mod download "$gonum"
-cp -R "$("$go" list -m -f '{{.Dir}}' "$gonum")" "$scratch/gonum"
-chmod -R u+w "$scratch/gonum"
-cp go.mod go.sum "$scratch"
-"$go" mod edit -replace "$gonum=$scratch/gonum" "$scratch/go.mod"
-
-tested=()
-for package in $packages; do
-	sed -e "s/^package gonum_test\$/package ${package##*/}_test/" -e "s/^const every = true/const every = $every/" \
-		blas/testdata/main_test.go \
-		>"$scratch/gonum/$package/main_test.go"
-	tested+=("$gonum/$package")
+# Benchmarks of github.com/james-bowman/sparse that take seconds to minutes each, most of them without BLAS.
+slow='Mul/mat.Dense=.*(CS|DOK)|BLASMulMatMat/xCOO|Chol(GoNum(3200|6400|12800)|Simple)|Add/0.40.*mat.Dense=.*CS'
+file="$(realpath "$2")" packages=(.)
+[ $# -gt 2 ] || { set -- "$@" "$original" && packages=(mat stat); }
+touch "$file"
+for folder in "${@:3}"; do
+	prepare "$folder" false "${packages[@]}"
+	for package in "${packages[@]}"; do
+		cd "$scratch/module/$package"
+		"$go" test -c -mod=mod -o "$scratch/test" .
+		name="$("$go" list -mod=mod -f '{{.Name}}' .)"
+		for by in {1..9}{gonum,gemm}; do
+			GOMAXPROCS=1 "$scratch/test" -by "${by:1}" -test.run '^$' -test.bench . -test.benchtime 5ms -test.cpu 1 \
+				-test.skip "$slow" | sed -n "s|^Benchmark\([^ \t]*\)|Benchmark$name/\1/by=${by:1}-1|p" >>"$file"
+		done
+	done
+	cd "$root" && rm -rf "$scratch/module"
 done
-"$go" test -mod=mod -modfile "$scratch/go.mod" -count=1 "${tested[@]}"
+awk '!($1 in t) || $3 < t[$1] { t[$1] = $3 } END { for (name in t) print name, 1, t[name], "ns/op" }' "$file" |
+	sort >"$scratch/least" && cp "$scratch/least" "$file"

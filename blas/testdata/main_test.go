@@ -4,6 +4,7 @@
 package gonum_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -59,9 +60,18 @@ func (c counting) Dtrsm(s gonum.Side, ul gonum.Uplo, t gonum.Transpose, d gonum.
 }
 
 func TestMain(m *testing.M) {
+	by := flag.String("by", "", "whose routines benchmarks call, gonum's or gemm's; tests call counted ones")
+	flag.Parse()
+	if *by == "gonum" {
+		os.Exit(m.Run())
+	}
 	blas64.Use(counting{})
 	blas32.Use(blas.Implementation{})
 	lapack64.Use(lapack.Implementation{})
+	if *by == "gemm" {
+		blas64.Use(blas.Implementation{})
+		os.Exit(m.Run())
+	}
 	code := m.Run()
 	for routine, count := range map[string]*atomic.Int64{
 		"Dgemm": &calls.gemm, "Dsymm": &calls.symm, "Dsyrk": &calls.syrk,
