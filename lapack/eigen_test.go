@@ -122,7 +122,7 @@ func checkVectors(t *testing.T, uplo blas.Uplo, n int, a *mat.Dense) {
 	}
 	orthonormal(t, "Z", z.T(), tolerance)
 	size := max(mat.Max(a), -mat.Min(a))
-	norm := size // that of Frobenius, without overflow
+	norm := size // the Frobenius norm, without overflow
 	unit := mat.NewDense(n, n, nil)
 	if size > 0 {
 		unit.Scale(1/size, a)

@@ -21,7 +21,7 @@
 // are solved along rows, and again by Dlatrs only if a number has overflowed. The norms of a matrix and of its inverse
 // may be near the ends of the range, or out of it.
 //
-// gonum's routines call each other, not those of this package. So Dhseqr is replaced by code in Dgeev alone. These
+// gonum's routines call each other, not the ones here. So Dhseqr is replaced by code in Dgeev alone. These
 // remain gonum's: Dsytrd, Dgebrd, Dgehrd, Dorghr and Dtrevc3, in which our BLAS does the work, up to 40 % of all time;
 // Dlaqr23 and Dlaqr5, the parts of a sweep; and Dsterf and Dbdsqr, if no vectors are wanted.
 package lapack

@@ -2,13 +2,12 @@
 # Usage: scripts/gonum-tests.sh [PACKAGE]...
 #        scripts/gonum-tests.sh --bench FILE [FOLDER]...
 #
-# Runs gonum's own tests of its matrices and of its LAPACK, or of other packages, such as stat/mds, with our BLAS and
-# LAPACK. A copy of gonum's module gets blas/testdata/main_test.go, which selects gemm/blas and gemm/lapack, and fails
-# if a routine of gemm/blas was not called, unless packages are named.
+# Runs gonum's own tests of its packages mat and lapack, or of others, such as stat/mds, with our BLAS and LAPACK. A copy
+# of its module gets blas/testdata/main_test.go, which fails if a routine was not called, unless packages are named.
 #
-# --bench runs the benchmarks of gonum's mat and stat on one processor, or those of the module in each FOLDER, which
-# must compile with gonum v0.17: with gonum's routines and with ours, alternating, from one binary. FILE gets the least
-# times, and keeps those that it has if they are less.
+# --bench runs the benchmarks of gonum's mat and stat on one processor, or of the module in each FOLDER, which must
+# compile with gonum v0.17: with gonum's routines and with ours, alternating, from one binary, and once with none,
+# which ends those that call a routine. FILE gets the least times, and keeps those that it has if they are less.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,19 +38,20 @@ fi
 
 # Benchmarks of github.com/james-bowman/sparse that take seconds to minutes each, most of them without BLAS.
 slow='Mul/mat.Dense=.*(CS|DOK)|BLASMulMatMat/xCOO|Chol(GoNum(3200|6400|12800)|Simple)|Add/0.40.*mat.Dense=.*CS'
-file="$(realpath "$2")" packages=(.)
+touch "$2" && file="$(realpath "$2")" packages=(.)
 [ $# -gt 2 ] || { set -- "$@" "$original" && packages=(mat stat); }
-touch "$file"
 for folder in "${@:3}"; do
 	prepare "$folder" false "${packages[@]}"
 	for package in "${packages[@]}"; do
-		cd "$scratch/module/$package"
-		"$go" test -c -mod=mod -o "$scratch/test" .
+		cd "$scratch/module/$package" && "$go" test -c -mod=mod -o "$scratch/test" .
 		name="$("$go" list -mod=mod -f '{{.Name}}' .)"
-		for by in {1..9}{gonum,gemm}; do
-			GOMAXPROCS=1 "$scratch/test" -by "${by:1}" -test.run '^$' -test.bench . -test.benchtime 5ms -test.cpu 1 \
-				-test.skip "$slow" | sed -n "s|^Benchmark\([^ \t]*\)|Benchmark$name/\1/by=${by:1}-1|p" >>"$file"
-		done
+		bench() { # BY PATTERN TIME
+			GOMAXPROCS=1 "$scratch/test" -by "$1" -test.run '^$' -test.bench "$2" -test.benchtime "$3" -test.cpu 1 \
+				-test.skip "$slow" 2>/dev/null | sed -n "s|^Benchmark\([^ \t]*\)|Benchmark$name/\1/by=$1-1|p" >>"$file"
+		}
+		for by in {1..9}{gonum,gemm}; do bench "${by:1}" . 5ms; done
+		sed -n "s|^Benchmark$name/\(.*\)/by=gonum-1.*|\1|p" "$file" | sort -u | sed -e 's/[][().*+^$]/\\&/g' -e 's|/|$/^|g' |
+			while read -r one; do bench none "^Benchmark$one\$" 1x </dev/null || true; done
 	done
 	cd "$root" && rm -rf "$scratch/module"
 done

@@ -3,6 +3,8 @@ package main
 import (
 	"compress/gzip"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -201,6 +203,53 @@ func (b benchmarks) Gonum(routines ...string) (pairs []pair) {
 		}
 	}
 	return pairs
+}
+
+// program is a package of another module whose benchmarks were timed with gonum's routines and with ours.
+type program struct {
+	Text string
+	all  []float64 // gonum's least time over ours
+}
+
+// Count returns the number of benchmarks, and Mean the geometric mean of their ratios.
+func (p program) Count() string   { return fmt.Sprint(len(p.all)) }
+func (p program) Mean() []float64 { return []float64{mean(p.all)} }
+
+// Programs returns the packages, which are the first parts of names, with the benchmarks that call a routine.
+func (b benchmarks) Programs() (programs []program) {
+	for _, p := range b.Slower(math.Inf(1), true) {
+		name, _, _ := strings.Cut(p.Text, "/")
+		i := slices.IndexFunc(programs, func(p program) bool { return p.Text == name })
+		if i < 0 {
+			i, programs = len(programs), append(programs, program{Text: name})
+		}
+		programs[i].all = append(programs[i].all, p.Theirs/p.Ours)
+	}
+	return programs
+}
+
+// Slower returns the benchmarks in which gonum's least time over ours is below a limit, in the order of their names.
+// called says whether they are those that call a routine.
+func (b benchmarks) Slower(limit float64, called bool) (pairs []pair) {
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		text, found := strings.CutSuffix(name, "/by=gonum")
+		ours, none := b[text+"/by=gemm"], b[text+"/by=none"]
+		if found && len(ours) > 0 && (len(none) == 0) == called {
+			if p := (pair{text, slices.Min(ours), slices.Min(b[name])}); p.Theirs/p.Ours < limit {
+				pairs = append(pairs, p)
+			}
+		}
+	}
+	return pairs
+}
+
+// Noise says how many of the benchmarks that call no routine are below a limit, and what their least ratio is.
+func (b benchmarks) Noise(limit float64) string {
+	least, all := math.Inf(1), b.Slower(math.Inf(1), false)
+	for _, p := range all {
+		least = min(least, p.Theirs/p.Ours)
+	}
+	return fmt.Sprintf("%d of %d are below %.2f too, down to %.2f", len(b.Slower(limit, false)), len(all), limit, least)
 }
 
 // Calls returns the least time of each part of a small product, in ns, a row for each n.
