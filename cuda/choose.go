@@ -200,6 +200,6 @@ func (p Plan) joins(g GPU) float64 {
 // multiprocessor and cycle of 9.0.
 func (r Rung) peak(g GPU) float64 {
 	each := map[string]float64{"f32": 256, "f64": 128, "f64-tensor": 256, "tf32": 2048, "f16": 4096,
-		"bf16": 4096}[r.Pipe]
+		"bf16": 4096, "int8": 8192}[r.Pipe]
 	return each * 1e6 * float64(max(1, g.Clock)) * float64(max(1, g.Multiprocessors))
 }

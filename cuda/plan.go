@@ -32,6 +32,7 @@ type Plan struct {
 	// LayA and LayB say how an operand is copied to an aligned layout first. This is done if copies
 	// of 16 bytes, without conditions, then save more time than the copy takes.
 	LayA, LayB Layout
+	Moduli     int // of a product by residues
 	gemm.Shape
 	Batch int // products of a batch; 0: one product, and no batch
 	// Resident is the most blocks of a Persistent kernel; 0: one for each tile.
@@ -70,8 +71,13 @@ func (r Rung) plan(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gemm.Pa
 	if r.Persistent {
 		plan.Resident = g.Multiprocessors / max(1, r.Cluster) * max(1, r.Cluster)
 	}
-	plan.TransA, plan.TransB = r.AsStored && op.TransA, r.AsStored && op.TransB
-	if op.Batch == 0 {
+	if r.Operands == ladder.ByResidue {
+		n, err := ladder.ResiduesOf(p)
+		if err != nil {
+			return plan, err
+		}
+		plan.Moduli = int(n)
+	} else if plan.TransA, plan.TransB = r.AsStored && op.TransA, r.AsStored && op.TransB; op.Batch == 0 {
 		plan.lay(g, &a, &b)
 	}
 	plan.Widths = r.widths(a, b, c)
@@ -134,7 +140,7 @@ func (p Plan) CheckRegisters(registers int) error {
 func (p Plan) Resolved(requested gemm.Params) gemm.Params {
 	out := gemm.Params{"tile": p.Tile.Name()}
 	for name, value := range map[string]int{"block": p.Tile.Edge(), "bk": p.Tile.BK, "stages": p.Tile.Stages,
-		"split": p.Split} {
+		"split": p.Split, "moduli": p.Moduli} {
 		if _, ok := requested[name]; ok {
 			out[name] = value
 		}

@@ -143,6 +143,8 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 		q.rounded(kernel, op, depth, from, c)
 	case ladder.Split:
 		err = q.split(kernel, op, depth, from, c)
+	case ladder.ByResidue:
+		err = q.residues(g, kernel, op, depth, c)
 	case ladder.Packed:
 		q.packed(kernel, op, depth, from, c)
 	default:

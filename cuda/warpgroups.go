@@ -11,7 +11,7 @@ import (
 // TensorMap describes a matrix in global memory to the copy engine (TMA), and the box of it that one copy writes to
 // shared memory. A row of the box has 128 bytes and arrives swizzled; what lies outside of the matrix arrives as 0.
 type TensorMap struct {
-	Type    string `json:"type"` // of the elements: f32, f16 or bf16
+	Type    string `json:"type"` // of the elements: f32, f16, bf16 or int8
 	Rows    int    `json:"rows"`
 	Cols    int    `json:"cols"`
 	LD      int    `json:"ld"` // elements; rows begin at multiples of 16 bytes
@@ -21,10 +21,7 @@ type TensorMap struct {
 
 // ElementSize returns the bytes of an element.
 func (m TensorMap) ElementSize() int {
-	if m.Type == "f16" || m.Type == "bf16" {
-		return 2
-	}
-	return 4
+	return map[string]int{"f32": 4, "f16": 2, "bf16": 2, "int8": 1}[m.Type]
 }
 
 // mapped returns the argument that describes the matrix at the place. A map has at least one row and

@@ -91,6 +91,7 @@ type precise struct {
 	hi, lo     []float64 // C = hi + lo
 	abs        []float64 // |A||B|
 	norms      float64   // max|A|·max|B|
+	euclidean  float64   // max‖aᵢ‖₂·max‖bⱼ‖₂
 }
 
 // newPrecise computes A·B. Products of float32 are exact in float64, whose sums have twice the
@@ -115,8 +116,20 @@ func newPrecise[T gemm.Number](a, b gemm.Matrix[T]) precise {
 			}
 		}
 	}
-	p.norms = largest(a) * largest(b)
+	p.norms, p.euclidean = largest(a)*largest(b), longest(left, a.Rows, k, k, 1)*longest(right, n, k, 1, n)
 	return p
+}
+
+// longest returns the largest Euclidean norm of vectors of k numbers. They are `next` apart, and their numbers `step`.
+func longest(x []float64, vectors, k, next, step int) (norm float64) {
+	for v := range vectors {
+		var of float64
+		for p := range k {
+			of = math.Hypot(of, x[v*next+p*step])
+		}
+		norm = max(norm, of)
+	}
+	return norm
 }
 
 // largest returns max|m|.
@@ -141,8 +154,11 @@ func within[T gemm.Number](c gemm.Matrix[T], p precise, kind gemm.BoundKind, bou
 		for j := range c.Cols {
 			at := i*p.cols + j
 			scale := p.abs[at]
-			if kind == gemm.Normwise {
+			switch kind {
+			case gemm.Normwise:
 				scale = p.norms
+			case gemm.Euclidean:
+				scale = p.euclidean
 			}
 			got := gemm.ToFloat64(c.At(i, j))
 			limit := bound * scale

@@ -26,6 +26,7 @@ var all = []struct {
 	{"tiles", tiles}, {"registers", registers}, {"work", work}, {"warptile", warptile}, {"warpgroups", warpgroups},
 	{"banks", banks}, {"banks-32", banks32}, {"banks-8", banks8}, {"halves", halves}, {"swizzle", swizzle},
 	{"field-tiles", fieldTiles}, {"distribution", distribution}, {"index", index}, {"rs-matrix", rsMatrix},
+	{"residues", residues},
 }
 
 // Names returns the names of the drawings.

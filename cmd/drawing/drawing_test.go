@@ -16,6 +16,7 @@ func TestFacts(t *testing.T) {
 		"banks-32": "passes: 32; least: 1|passes: 1; least: 1",
 		"halves":   "A thread has 4 quads of 4×4,|64 rows and 64 columns apart.",
 		"index":    "C[2][2], number 10: rank 3, element 0", // figure 13 of the 2024 report
+		"residues": "-227|36|-58|92",                        // 13·(−17) − 2·3 and so on
 		"work":     "= 16 · 16 = 256",
 	} {
 		d, err := Of(name, "en")

@@ -100,3 +100,36 @@ func rsMatrix(s *sheet) {
 		return 2, s.said("parity", "i", i, "p", i-data)
 	})
 }
+
+// residues is a product of integers by residues modulo 7, 8 and 9.
+func residues(s *sheet) {
+	const cell, step, y, all = 48, 70, 30, 7 * 8 * 9
+	show := func(x, y int, tint chart.Tint, of func(i, j int) int) func(i, j int) int {
+		for e := range 4 {
+			s.box(x+e%2*cell, y+e/2*high, cell-2, high-2, tint, sprint(of(e/2, e%2)))
+		}
+		return of
+	}
+	product := func(a, b func(i, j int) int) func(i, j int) int {
+		return func(i, j int) int { return a(i, 0)*b(0, j) + a(i, 1)*b(1, j) }
+	}
+	modulo := func(x func(i, j int) int, m int) func(i, j int) int {
+		return func(i, j int) int { return ((x(i, j)+m/2)%m+m)%m - m/2 }
+	}
+	a := show(0, y+step/2, chart.Blank, func(i, j int) int { return [][]int{{13, -2}, {5, 9}}[i][j] })
+	b := show(0, y+3*step/2, chart.Blank, func(i, j int) int { return [][]int{{-17, 4}, {3, 8}}[i][j] })
+	joined := func(int, int) int { return 0 }
+	for l, m := range []int{7, 8, 9} {
+		tint, top, before, inverse := chart.Tint(1+l), y+l*step, joined, 1
+		am, bm := show(170, top, tint, modulo(a, m)), show(278, top, tint, modulo(b, m))
+		ab := show(430, top, tint, modulo(product(am, bm), m))
+		for all/m*inverse%m != 1 {
+			inverse++
+		}
+		joined = func(i, j int) int { return before(i, j) + all/m*inverse*ab(i, j) }
+		s.arrow(380, top+high, 422)
+		s.note(160, top+high, chart.End, s.said("modulo", "m", m))
+	}
+	s.arrow(532, y+step+high, 574)
+	show(582, y+step, chart.Blank, modulo(joined, all))
+}

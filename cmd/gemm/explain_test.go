@@ -22,9 +22,9 @@ func TestExplain(t *testing.T) {
 	r := succeed(t, "", "cuda", "--explain", "--cc", "8.6", "--type", "f64")
 	for _, want := range []string{
 		"cuda/packed-global        f64   16x16x16 ", "100.0%     threads, registers",
-		"cuda/tuned                f64   128x128x16 warp 64x32 stages 3  -  ",
+		"cuda/tuned                f64   128x128x16 warp 64x32 stages 3   -  ",
 		"cannot be launched: 112128 bytes of shared memory a block, there can be 0 to 101376 (99 KiB) on 8.6: choose smaller tiles or fewer stages",
-		"cuda/tuned                f64   128x128x16 warp 64x32 stages 2  256 ",
+		"cuda/tuned                f64   128x128x16 warp 64x32 stages 2   256 ",
 	} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("the table lacks %q:\n%s", want, r.stdout)
@@ -101,7 +101,7 @@ func TestExplainTiles(t *testing.T) {
 		&doc); err != nil {
 		t.Fatal(err)
 	}
-	if len(doc.Tiles) != strings.Count(r.stdout, "/8x8  ") || len(doc.Constraints) != 6 || len(doc.Candidates) != 15 ||
+	if len(doc.Tiles) != strings.Count(r.stdout, "/8x8  ") || len(doc.Constraints) != 6 || len(doc.Candidates) != 17 ||
 		len(doc.Candidates[14].Tiles) < 5 || doc.Tiles[0].Fails[0] != "22" {
 		t.Errorf("the document has %+v", doc)
 	}

@@ -249,7 +249,7 @@ func TestCUDAMeasures(t *testing.T) {
 		t.Fatalf("status %d, %s", r.status, r.stderr)
 	}
 	doc, err := record.Load(filepath.Join(dir, "r.json"))
-	if err != nil || len(doc.Records) != 34 {
+	if err != nil || len(doc.Records) != 38 {
 		t.Fatalf("%d rows, %v", len(doc.Records), err)
 	}
 	for _, row := range doc.Records {
@@ -319,7 +319,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 		{withWorker(t, "none"), "there is no NVIDIA driver: install it"},
 	} {
 		r := start(t, "", test.variables, "cuda", "--sizes", "8", "--device", "7")
-		if r.status != 1 || !strings.HasPrefix(r.stdout, "cuda: 17 rows unavailable: "+test.reason) ||
+		if r.status != 1 || !strings.HasPrefix(r.stdout, "cuda: 19 rows unavailable: "+test.reason) ||
 			strings.Count(r.stdout, "\n") != 1 || !strings.Contains(r.stderr, test.reason) ||
 			strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("gemm cuda: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)

@@ -31,7 +31,7 @@ func (s Status) Bad() bool { return s == Wrong || s == Suspect || s == Failed ||
 type Record struct {
 	Key
 	Run      string      `json:"run"`
-	Compute  string      `json:"compute"`  // arithmetic used: f64, f32, tf32, f16x3, f16, bf16, gf256
+	Compute  string      `json:"compute"`  // arithmetic used: f64, f32, tf32, f16x3, ozaki, f16, bf16, gf256
 	Threads  int         `json:"threads"`  // busy threads; 1 for the serial family
 	Params   gemm.Params `json:"params"`   // as asked
 	Resolved gemm.Params `json:"resolved"` // as run

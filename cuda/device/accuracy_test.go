@@ -11,9 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/blas"
+
 	"gemm"
+	"gemm/compare/verify"
 	"gemm/cuda"
 	"gemm/cuda/device"
+	"gemm/cuda/ladder"
 	"gemm/gemmtest"
 	"gemm/parallel"
 )
@@ -39,11 +43,11 @@ func multiply[T gemm.Element](t *testing.T, all []gemm.Variant, name string, p g
 }
 
 // filled returns a matrix of numbers that draw draws.
-func filled(rows, cols int, seed uint64, draw func(r *rand.Rand) float64) gemm.Matrix[float32] {
+func filled[T gemm.Float](rows, cols int, seed uint64, draw func(r *rand.Rand) float64) gemm.Matrix[T] {
 	r := rand.New(rand.NewPCG(seed, 0))
-	m := gemm.NewMatrix[float32](rows, cols)
+	m := gemm.NewMatrix[T](rows, cols)
 	for i := range m.Data {
-		m.Data[i] = float32(draw(r))
+		m.Data[i] = T(draw(r))
 	}
 	return m
 }
@@ -115,7 +119,7 @@ func TestSinglePrecision(t *testing.T) {
 	}
 	for _, d := range draws {
 		for _, n := range sizes {
-			a, b := filled(n, n, 1, d.draw), filled(n, n, 2, d.draw)
+			a, b := filled[float32](n, n, 1, d.draw), filled[float32](n, n, 2, d.draw)
 			exact, sums := reference(t, rows, a, b)
 			c := gemm.NewMatrix[float32](n, n)
 			if by := multiply(t, all, "cuda/"+cuda.F16x3, nil, c, a, b); by != nil {
@@ -166,7 +170,7 @@ func TestUnfit(t *testing.T) {
 	} {
 		// No element is small by chance: magnitudes are between 1 and 2.
 		draw := func(r *rand.Rand) float64 { return math.Copysign(1+r.Float64(), r.NormFloat64()) }
-		a, b := filled(m, k, 1, draw), filled(k, n, 2, draw)
+		a, b := filled[float32](m, k, 1, draw), filled[float32](k, n, 2, draw)
 		test.spoil(a, b)
 		got, want := gemm.NewMatrix[float32](m, n), gemm.NewMatrix[float32](m, n)
 		by := multiply(t, all, "cuda/"+cuda.F16x3, nil, got, a, b)
@@ -189,13 +193,93 @@ func TestUnfit(t *testing.T) {
 	}
 }
 
+// byResidues calls test for every rung that computes by residues, with several numbers of moduli.
+func byResidues(t *testing.T, test func(t *testing.T, all []gemm.Variant, v gemm.Variant, p gemm.Params)) {
+	all := onGPU(t)
+	for _, v := range all {
+		for _, moduli := range []int{ladder.LeastModuli, ladder.DefaultModuli, len(ladder.Moduli)} {
+			if v.Compute == ladder.ByResidues.Compute {
+				p := gemm.Params{"moduli": moduli}
+				t.Run(v.Name+"/"+p.String(), func(t *testing.T) { test(t, all, v, p) })
+			}
+		}
+	}
+}
+
+// TestDoublePrecision checks products by residues against their bound. With 14 moduli or more, the largest error is not
+// larger than the error of cuBLAS, but for rows of A whose elements are in 30 binades.
+func TestDoublePrecision(t *testing.T) {
+	byResidues(t, func(t *testing.T, all []gemm.Variant, v gemm.Variant, p gemm.Params) {
+		for _, d := range draws {
+			for _, n := range []int{1024, 2048} {
+				a, b, c := filled[float64](n, n, 1, d.draw), filled[float64](n, n, 2, d.draw), gemm.NewMatrix[float64](n, n)
+				op := verify.Operation[float64]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, A: a, B: b}
+				verifier, componentwise := verify.New(op, 1), verify.Limit{Kind: gemm.Componentwise, Bound: 1}
+				multiply(t, all, v.Name, p, c, a, b)
+				got := verifier.Check(c, componentwise).Residual
+				if checked := verifier.Check(c, verify.LimitOf[float64](v, gemm.Cube(n), p, 1, 0, true)); !checked.OK() {
+					t.Errorf("%s, n = %d: %s", d.name, n, checked.Reason)
+				}
+				multiply(t, all, "cuda/"+cuda.CuBLAS, nil, c, a, b)
+				want := verifier.Check(c, componentwise).Residual
+				t.Logf("%s, n = %d: the largest error is %.2e, cuBLAS's %.2e", d.name, n, got, want)
+				if p.Int("moduli") >= ladder.DefaultModuli && d.name != "wide" && !(got <= want) {
+					t.Errorf("%s, n = %d: the largest error is %.2e, cuBLAS's %.2e", d.name, n, got, want)
+				}
+			}
+		}
+	})
+}
+
+// TestRangeOfResidues checks that powers of two, up to the ends of the range, which rows of A and columns of B are
+// multiplied by, change nothing else, and that NaN and infinities change only the elements that depend on them.
+func TestRangeOfResidues(t *testing.T) {
+	byResidues(t, func(t *testing.T, all []gemm.Variant, v gemm.Variant, p gemm.Params) {
+		const m, n, k = 70, 90, 300
+		normal := (*rand.Rand).NormFloat64
+		a, b := filled[float64](m, k, 1, normal), filled[float64](k, n, 2, normal)
+		plain, c := gemm.NewMatrix[float64](m, n), gemm.NewMatrix[float64](m, n)
+		multiply(t, all, v.Name, p, plain, a, b)
+		powers := func(i int) int { return []int{0, 900, -900, 1010, -1010}[i%5] }
+		for i := range m {
+			for l := range k {
+				a.Row(i)[l] = math.Ldexp(a.At(i, l), powers(i))
+			}
+		}
+		for l := range k {
+			for j := range n {
+				b.Row(l)[j] = math.Ldexp(b.At(l, j), -powers(j+1))
+			}
+		}
+		a.Row(3)[7], a.Row(8)[k-1], b.Row(5)[9] = math.NaN(), math.Inf(-1), math.Inf(1)
+		multiply(t, all, v.Name, p, c, a, b)
+		for i := range m {
+			for j := range n {
+				e := powers(i) - powers(j+1)
+				want := math.Ldexp(plain.At(i, j), e)
+				if special := i == 3 || i == 8 || j == 9; special {
+					want = 0
+					for l := range k {
+						want = math.FMA(a.At(i, l), b.At(l, j), want)
+					}
+				} else if math.Abs(want) < 0x1p-1022 {
+					continue // rounded once, and not twice as here
+				}
+				if got := c.At(i, j); !(got == want || got != got && want != want) {
+					t.Fatalf("C(%d, %d) is %v, want %v", i, j, got, want)
+				}
+			}
+		}
+	})
+}
+
 // TestUnbiased checks that the rungs on tensor cores round to TF32, and do not cut off: for positive numbers that makes
 // each operand too small by 2⁻¹¹·ln 2 on average.
 func TestUnbiased(t *testing.T) {
 	all := onGPU(t)
 	const m, n, k, limit = 256, 512, 2048, 0x1p-11 * math.Ln2 / 8
 	draw := func(r *rand.Rand) float64 { return math.Exp2(r.Float64()) } // mantissas as of products
-	a, b := filled(m, k, 1, draw), filled(k, n, 2, draw)
+	a, b := filled[float32](m, k, 1, draw), filled[float32](k, n, 2, draw)
 	exact, sums := reference(t, m, a, b)
 	for _, v := range all {
 		if v.Compute != "tf32" || cuda.IsTorch(path.Base(v.Name)) {

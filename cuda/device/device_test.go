@@ -14,6 +14,7 @@ import (
 	"gemm/compare/verify"
 	"gemm/cuda"
 	"gemm/cuda/device"
+	"gemm/cuda/ladder"
 	"gemm/gemmtest"
 	"gemm/gf256"
 	"gemm/half"
@@ -73,6 +74,9 @@ func settings(v gemm.Variant, typ string) []gemm.Params {
 		}
 		if r.Splits {
 			out = append(out, gemm.Params{"split": 3})
+		}
+		if r.Operands == ladder.ByResidue {
+			out = append(out, gemm.Params{"moduli": ladder.LeastModuli}, gemm.Params{"moduli": len(ladder.Moduli)})
 		}
 	}
 	if n, err := strconv.Atoi(os.Getenv("GEMM_TEST_SETTING")); err == nil {

@@ -163,6 +163,7 @@ func (d *Device) launchMapped(k *kernel, grid, block [3]int, shared int, argumen
 
 // The driver's numbers for what a map can be.
 const (
+	mapUint8    = 0 // CU_TENSOR_MAP_DATA_TYPE_UINT8
 	mapFloat16  = 6 // CU_TENSOR_MAP_DATA_TYPE_FLOAT16
 	mapFloat32  = 7 // CU_TENSOR_MAP_DATA_TYPE_FLOAT32
 	mapBFloat16 = 9 // CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
@@ -198,7 +199,7 @@ func encode(to unsafe.Pointer, address uint64, m cuda.TensorMap) error {
 	if err != nil {
 		return err
 	}
-	typ := map[string]uint32{"f32": mapFloat32, "f16": mapFloat16, "bf16": mapBFloat16}[m.Type]
+	typ := map[string]uint32{"f32": mapFloat32, "f16": mapFloat16, "bf16": mapBFloat16, "int8": mapUint8}[m.Type]
 	dims := [mapRank]uint64{uint64(m.Cols), uint64(m.Rows)}
 	strides := [mapRank - 1]uint64{uint64(m.LD) * uint64(m.ElementSize())}
 	box, steps := [mapRank]uint32{uint32(m.BoxCols), uint32(m.BoxRows)}, [mapRank]uint32{1, 1}

@@ -24,6 +24,8 @@ var (
 	Add string // adds one matrix to another, in iterated products
 	//go:embed tf32.cu
 	TF32 string // rounds an operand for products of warpgroups
+	//go:embed residues.cu
+	Residues string // splits operands into residues, and joins products of these
 	//go:embed peak.cu
 	Peak string // measures what a pipe of the GPU does at most
 	//go:embed peak_warpgroups.cu

@@ -37,7 +37,7 @@ var Order = []ladder.Rung{
 	f64.DMMASmem, f64.DMMAAsync, f64.DMMAMMA, f64.DMMA,
 	gf256.SquareTiled, gf256.Macros, gf256.Tiled, gf256.Word, gf256.WordRows, gf256.Lookup,
 	production.F32, production.F64, production.Half, production.GF256,
-	production.TF32MMA, production.TF32, production.F16x3,
+	production.TF32MMA, production.TF32, production.F16x3, production.OzakiMMA, production.OzakiWGMMA,
 }
 
 // folders returns where the kernels of an element type are, except the kernels for use.

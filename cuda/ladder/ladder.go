@@ -99,6 +99,7 @@ const (
 	Boxed              // the copy engine copies boxes of them as they are stored
 	Rounded            // a kernel rounds A to TF32, and the copy engine copies boxes
 	Split              // kernels split each element into two of f16, and the copy engine copies boxes
+	ByResidue          // kernels split each element into residues, of which there are planes, and join their products
 )
 
 // Speed is the measured speed of a rung with a setting. The choice between settings uses it. The

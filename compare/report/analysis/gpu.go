@@ -23,12 +23,16 @@ func Simt(r record.Record) bool {
 }
 
 // Emulates reports whether r has the accuracy of its type from several products of a narrower one.
-func Emulates(r record.Record) bool { return r.Compute == "f16x3" }
+func Emulates(r record.Record) bool { return r.Compute == "f16x3" || r.Compute == "ozaki" }
 
 // Products is how many products in the arithmetic of its pipe a row takes for one.
 func Products(r record.Record) int {
-	if Emulates(r) {
+	switch {
+	case r.Compute == "f16x3":
 		return 3
+	case Emulates(r):
+		n, _ := r.Resolved["moduli"].(int)
+		return max(1, n)
 	}
 	return 1
 }
@@ -266,8 +270,9 @@ func (v *View) LadderRows(typ string) (best []record.Record) {
 	return best
 }
 
-// Precisions are the arithmetics of floating-point rows on a GPU, the most accurate first.
-var Precisions = []string{"f64", "f32", "f16x3", "tf32", "f16", "bf16"}
+// Precisions are the arithmetics of floating-point rows on a GPU, the most accurate first. The accuracy of ozaki depends
+// on its moduli.
+var Precisions = []string{"f64", "f32", "f16x3", "tf32", "f16", "bf16", "ozaki"}
 
 // LeastTimes are the least seconds of a product on the GPU: of its operations at the measured peak of the type, and of
 // reading A, B and C and writing C at the measured bandwidth.

@@ -155,7 +155,7 @@ def _encoder() -> Any:
 
 
 # CU_TENSOR_MAP_DATA_TYPE_… with the bytes of an element, …_SWIZZLE_128B and …_L2_PROMOTION_L2_256B.
-_MAP_TYPES = {"f16": (6, 2), "f32": (7, 4), "bf16": (9, 2)}
+_MAP_TYPES = {"int8": (0, 1), "f16": (6, 2), "f32": (7, 4), "bf16": (9, 2)}
 _SWIZZLE_128B, _PROMOTION_L2_256B = 3, 3
 
 
