@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"gemm"
 	"gemm/internal/peer"
 )
 
@@ -44,9 +45,9 @@ func newCompiler(ctx context.Context, language string) (peer.Compiler, error) {
 // behind matches options that a linker reads in their order: they stand behind the source.
 var behind = regexp.MustCompile(`^-(l|L|Wl,)`)
 
-// compile compiles the source of k into a shared library in the folder and returns its file.
-func compile(ctx context.Context, c peer.Compiler, k Kernel, flags, folder string) (string, error) {
-	out := filepath.Join(folder, k.Name+".so")
+// compile compiles the sources of k into a shared library in the folder and returns its file, and what was printed.
+func compile(ctx context.Context, c peer.Compiler, k Kernel, flags string, o Options) (file, said string, err error) {
+	out := filepath.Join(o.Folder, k.Name+".so")
 	var before, after []string
 	for _, flag := range strings.Fields(flags) {
 		if behind.MatchString(flag) {
@@ -55,19 +56,22 @@ func compile(ctx context.Context, c peer.Compiler, k Kernel, flags, folder strin
 			before = append(before, flag)
 		}
 	}
-	source := k.Path
-	if strings.HasPrefix(source, "-") {
-		source = "./" + source
+	if k.Language() == "Fortran" {
+		before = append(before, "-J"+o.Folder) // for module files
 	}
-	if k.language() == "Fortran" {
-		before = append(before, "-J"+folder) // for module files
+	arguments := append(before, "-shared", "-fPIC", "-o", out)
+	for _, source := range append([]string{k.Path}, k.More...) {
+		if strings.HasPrefix(source, "-") {
+			source = "./" + source
+		}
+		arguments = append(arguments, source)
 	}
-	arguments := append(append(before, "-shared", "-fPIC", "-o", out, source), after...)
-	said, err := c.Run(ctx, compileTime, arguments...)
+	c.Limits = o.Compile
+	said, err = c.Run(ctx, cmp.Or(o.CompileTime, compileTime), append(arguments, after...)...)
 	if err != nil {
-		return "", fmt.Errorf("%s does not compile: %s", k.Path, firstError(said, err))
+		err = fmt.Errorf("%s does not compile: %s", k.Path, firstError(said, err))
 	}
-	return out, nil
+	return out, said, err
 }
 
 // errorLine matches the line of a compiler or linker that says what is wrong, and errorPlace the line of gfortran
@@ -84,26 +88,30 @@ var (
 	openMP = regexp.MustCompile(`(^|\s)[-/](f|q|fno-)?openmp`)
 )
 
-// build compiles the source of k with OpenMP if the source has it. It returns the file, the options and, if the
-// compiler cannot do so, what it says of that.
-func build(ctx context.Context, c peer.Compiler, k Kernel, flags, folder string) (file, used, warning string,
-	err error) {
-	text, err := os.ReadFile(k.Path)
-	if err != nil {
-		return "", "", "", err
+// build compiles the sources of k with OpenMP if one of them has it, and keeps the file, the options and what the
+// compiler says.
+func (k *kernel) build(ctx context.Context, c peer.Compiler, flags string, o Options) (err error) {
+	omp := false
+	for _, source := range append([]string{k.Path}, k.More...) {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			return err
+		}
+		omp = omp || parallel.Match(text)
 	}
-	if !parallel.Match(text) || openMP.MatchString(flags) {
-		file, err = compile(ctx, c, k, flags, folder)
-		return file, flags, "", err
+	used := flags
+	if omp && !openMP.MatchString(flags) {
+		used += " -fopenmp"
 	}
-	used = flags + " -fopenmp"
-	if file, err = compile(ctx, c, k, used, folder); err == nil {
-		return file, used, "", nil
+	k.file, k.said, err = compile(ctx, c, k.Kernel, used, o)
+	if err != nil && used != flags {
+		if file, said, alone := compile(ctx, c, k.Kernel, flags, o); alone == nil {
+			k.warning = "compiled without OpenMP, so it has one thread: with -fopenmp, " + err.Error()
+			k.file, k.said, used, err = file, said, flags, nil
+		}
 	}
-	if file, alone := compile(ctx, c, k, flags, folder); alone == nil {
-		return file, flags, "compiled without OpenMP, so it has one thread: with -fopenmp, " + err.Error(), nil
-	}
-	return "", used, "", err
+	k.compiled = gemm.Params{"compiler": c.Version, "cflags": used}
+	return err
 }
 
 // firstError returns the first error that a compiler has printed, or its first line, or err.

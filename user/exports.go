@@ -13,6 +13,7 @@ import (
 // library is what the file of a shared library says.
 type library struct {
 	exports  []string // functions, sorted
+	imports  []string // symbols that other libraries have
 	threaded bool     // it may start threads, itself or by another library
 }
 
@@ -66,6 +67,7 @@ func examine(path string) (*library, error) {
 	out.threaded = slices.ContainsFunc(needed, func(name string) bool { return !single.MatchString(name) })
 	for _, s := range symbols {
 		if s.Section == elf.SHN_UNDEF {
+			out.imports = append(out.imports, s.Name)
 			out.threaded = out.threaded || starts.MatchString(s.Name)
 			continue
 		}

@@ -14,6 +14,9 @@ var usual = map[ABI]map[string]string{
 	Square:  {"f64": "square_dgemm", "f32": "square_sgemm"},
 }
 
+// Usual returns the usual function of the ABI for an element type; empty: there is none.
+func Usual(abi ABI, typ string) string { return usual[abi][typ] }
+
 // functions chooses the functions of k from the exported names, by element type, and completes its ABI.
 func (k *kernel) functions(names []string) (map[string]string, error) {
 	if k.Symbol == "" {
@@ -50,7 +53,7 @@ func (k *kernel) functions(names []string) (map[string]string, error) {
 	}
 	if k.ABI == "" {
 		k.ABI = abiOf(symbol)
-		if k.ABI == RowMajor && k.language() == "Fortran" && strings.HasSuffix(symbol, "_") {
+		if k.ABI == RowMajor && k.Language() == "Fortran" && strings.HasSuffix(symbol, "_") {
 			return nil, fmt.Errorf("its subroutine %s has no known arguments: declare it bind(C), or bring it with "+
 				"=fortran if it has the arguments of DGEMM", strings.TrimSuffix(symbol, "_"))
 		}
@@ -62,7 +65,7 @@ func (k *kernel) functions(names []string) (map[string]string, error) {
 // with an underscore behind it.
 func (k *kernel) exported(name string, names []string) string {
 	other := strings.ToLower(name) + "_"
-	if name != "" && k.language() == "Fortran" && !slices.Contains(names, name) && slices.Contains(names, other) {
+	if name != "" && k.Language() == "Fortran" && !slices.Contains(names, name) && slices.Contains(names, other) {
 		return other
 	}
 	return name

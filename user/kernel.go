@@ -34,6 +34,7 @@ const (
 // Kernel is a kernel as the user asks for it.
 type Kernel struct {
 	Path   string // of the library or the source
+	More   []string // further sources in the same language, which are compiled with it
 	Symbol string // the function; empty: the usual one of the ABI, or the only one
 	ABI    ABI    // empty: by the name of the function
 	Type   string // f64 or f32; empty: by the name of the function or the ABI
@@ -44,8 +45,8 @@ type Kernel struct {
 // abis are the ABIs that users can name; sources in CUDA have one of their own.
 var abis = []ABI{Square, RowMajor, Fortran, CBLAS}
 
-// abiCUDA is the ABI of a source in CUDA.
-const abiCUDA ABI = "cuda"
+// CUDA is the ABI of a source in CUDA.
+const CUDA ABI = "cuda"
 
 var symbolPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -67,7 +68,7 @@ func Parse(text string) (Kernel, error) {
 		}
 		if at := strings.LastIndexByte(k.Path, '='); at >= 0 && !strings.Contains(k.Path[at:], "/") {
 			abi, typ, typed := strings.Cut(k.Path[at+1:], ":")
-			if !slices.Contains(abis, ABI(abi)) && ABI(abi) != abiCUDA {
+			if !slices.Contains(abis, ABI(abi)) && ABI(abi) != CUDA {
 				return k, fmt.Errorf("ABI %q is unknown: it must be one of square, rowmajor, fortran, cblas, cuda", abi)
 			}
 			if typed && typ != "f64" && typ != "f32" {
@@ -82,7 +83,7 @@ func Parse(text string) (Kernel, error) {
 			}
 		}
 	}
-	if k.ABI != "" && (k.ABI == abiCUDA) != k.CUDA() {
+	if k.ABI != "" && (k.ABI == CUDA) != k.CUDA() {
 		return k, fmt.Errorf("ABI %s of %s: a .cu file has the ABI cuda, and no other file has it", k.ABI, k.Path)
 	}
 	if k.Path == "" {
@@ -101,9 +102,9 @@ func (k Kernel) stem() string {
 // CUDA reports whether the kernel is a source in CUDA.
 func (k Kernel) CUDA() bool { return strings.EqualFold(filepath.Ext(k.Path), ".cu") }
 
-// language returns what a source is written in: C, C++ or Fortran, and "" for what is no source of a
+// Language returns what a source is written in: C, C++ or Fortran, and "" for what is no source of a
 // kernel for processors.
-func (k Kernel) language() string {
+func (k Kernel) Language() string {
 	switch strings.ToLower(filepath.Ext(k.Path)) {
 	case ".c":
 		return "C"
@@ -116,7 +117,7 @@ func (k Kernel) language() string {
 }
 
 // IsSource reports whether the kernel is a source that is compiled on this host.
-func (k Kernel) IsSource() bool { return k.language() != "" }
+func (k Kernel) IsSource() bool { return k.Language() != "" }
 
 // Distinct returns the kernels with names of their own. Equal names become STEM-SYMBOL, NAME-ENDING or FOLDER-NAME,
 // with as many folders as it takes. The error names two kernels that are still called alike.

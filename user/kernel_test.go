@@ -56,7 +56,7 @@ func TestKinds(t *testing.T) {
 		"a.cu": "cuda", "a.CU": "cuda", "c": "",
 	} {
 		k := Kernel{Path: path}
-		got := k.language()
+		got := k.Language()
 		if k.IsSource() {
 			got += " source"
 		}

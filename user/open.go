@@ -22,6 +22,11 @@ import (
 type Options struct {
 	Flags   string // of the compiler; empty: DefaultFlags
 	Threads int    // that a kernel may use unless a row says otherwise; 0: 1
+
+	Folder         string        // what is compiled stays there; empty: in a scratch folder
+	Compile, Limit *peer.Limits  // of the compiler, and of the kernels; nil: none
+	CompileTime    time.Duration // of the compiler; 0: compileTime
+	Forbidden      []string      // beginnings of symbols that a library may not use
 }
 
 // Kernels are kernels that have been compiled and found, ready to be measured. Close removes what was compiled.
@@ -40,6 +45,8 @@ type kernel struct {
 	threads  int                           // the default
 	threaded bool                          // it may use threads
 	warning  string                        // of rows; empty: none
+	said     string                        // by the compiler
+	limit    *peer.Limits
 	fault    error                         // why it cannot run; nil: it can
 	idle     peer.Pool[int, *peer.Library] // by threads
 }
@@ -57,9 +64,9 @@ func Open(ctx context.Context, kernels []Kernel, o Options) (*Kernels, error) {
 	}
 	compilers := map[string]peer.Compiler{}
 	for _, k := range kernels {
-		made := &kernel{Kernel: k, program: program, threads: max(1, o.Threads)}
+		made := &kernel{Kernel: k, program: program, threads: max(1, o.Threads), limit: o.Limit}
 		all.kernels = append(all.kernels, made)
-		made.fault = all.prepare(ctx, made, compilers, cmp.Or(o.Flags, DefaultFlags))
+		made.fault = all.prepare(ctx, made, compilers, o)
 		if err := ctx.Err(); err != nil {
 			all.Close()
 			return nil, err
@@ -77,50 +84,55 @@ func (all *Kernels) Faults() []error {
 	return out
 }
 
+// Said returns what the compiler printed of each kernel.
+func (all *Kernels) Said() (out []string) {
+	for _, k := range all.kernels {
+		out = append(out, k.said)
+	}
+	return out
+}
+
 // prepare makes k ready to run. compilers are those that were found before, by language.
 func (all *Kernels) prepare(ctx context.Context, k *kernel, compilers map[string]peer.Compiler,
-	flags string) (err error) {
+	o Options) (err error) {
 	if k.file, err = filepath.Abs(k.Path); err != nil {
 		return err
 	}
 	if k.IsSource() {
-		if err = all.compile(ctx, k, compilers, flags); err != nil {
+		if err = all.compile(ctx, k, compilers, o); err != nil {
 			return err
 		}
 	}
-	if err = k.find(); err != nil {
+	if err = k.find(o.Forbidden); err != nil {
 		return err
 	}
 	return k.check(ctx)
 }
 
-func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string]peer.Compiler, flags string) error {
+func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string]peer.Compiler, o Options) error {
 	if info, err := os.Stat(k.Path); err != nil {
 		return absent(err)
 	} else if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", k.Path)
 	}
-	c, found := compilers[k.language()]
+	c, found := compilers[k.Language()]
 	if !found {
 		var err error
-		if c, err = newCompiler(ctx, k.language()); err != nil {
+		if c, err = newCompiler(ctx, k.Language()); err != nil {
 			return fmt.Errorf("%s: %w", k.Path, err)
 		}
-		compilers[k.language()] = c
+		compilers[k.Language()] = c
 	}
-	if all.scratch == nil {
+	if all.scratch == nil && o.Folder == "" {
 		var err error
 		if all.scratch, err = output.NewScratch("bring"); err != nil {
 			return err
 		}
 	}
-	file, used, warning, err := build(ctx, c, k.Kernel, flags, all.scratch.Path)
-	if err != nil {
-		return err
+	if o.Folder == "" {
+		o.Folder = all.scratch.Path
 	}
-	k.file, k.warning = file, warning
-	k.compiled = gemm.Params{"compiler": c.Version, "cflags": used}
-	return nil
+	return k.build(ctx, c, cmp.Or(o.Flags, DefaultFlags), o)
 }
 
 // absent returns a shorter error for a file that is not there.
@@ -133,7 +145,7 @@ func absent(err error) error {
 }
 
 // find finds the functions of k in its library, and the ABI.
-func (k *kernel) find() error {
+func (k *kernel) find(forbidden []string) error {
 	file := k.file
 	if !k.IsSource() {
 		file = k.Path // as the user knows it
@@ -141,6 +153,13 @@ func (k *kernel) find() error {
 	l, err := examine(file)
 	if err != nil {
 		return absent(err)
+	}
+	for _, name := range l.imports {
+		for _, beginning := range forbidden {
+			if strings.HasPrefix(name, beginning) {
+				return fmt.Errorf("%s uses %s, which is forbidden", k.Path, name)
+			}
+		}
 	}
 	if k.threaded = l.threaded; !k.threaded {
 		k.threads = 1
@@ -189,7 +208,7 @@ var threadVariables = []string{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_N
 
 // load returns the library in a new process, with that many threads.
 func (k *kernel) load(ctx context.Context, threads int) (*peer.Library, error) {
-	l, err := peer.NewLibrary(k.program)
+	l, err := peer.NewConfined(k.program, k.limit)
 	if err != nil {
 		return nil, err
 	}

@@ -165,7 +165,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		CustomAppHelpTemplate: helpFile("app.tmpl"),
 		Commands: []*cli.Command{
 			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(),
-			cudaCommand(ladders[3]), multiplyCommand(), rsCommand(), listCommand(), infoCommand(), tuneCommand(),
+			cudaCommand(ladders[3]), gradeCommand(), multiplyCommand(), rsCommand(), listCommand(), infoCommand(), tuneCommand(),
 			newKernelCommand(), completionCommand(), manCommand(),
 		},
 	}

@@ -8,12 +8,14 @@ import (
 // Result is the marks of a submission, and why.
 type Result struct {
 	Submission string    `json:"submission"`         // the name of its folder
+	Digest     string    `json:"digest"`             // of its files and of the assignment
 	Fault      note.Note `json:"fault,omitzero"`     // why nothing was measured
 	Compiler   string    `json:"compiler,omitempty"` // what the compiler printed, shortened
 	Marks      []Mark    `json:"marks"`              // in the order of the rubric
 	Points     float64   `json:"points"`
 	Most       float64   `json:"most"`
-	// Rows are those of the submission and, in the same turns, of what it is compared with.
+	// Rows are those of the submission, whose variant is user/SUBMISSION, and, in the same turns, of what it is compared
+	// with, from small to large.
 	Rows []record.Record `json:"rows"`
 }
 
@@ -21,7 +23,7 @@ type Result struct {
 type Mark struct {
 	Criterion string  `json:"criterion"`
 	Points    float64 `json:"points"`
-	Most      float64 `json:"most"`
+	Most      float64 `json:"most"` // 0: it is not marked here, see Why
 	// Value is the share of shapes that are right, or the ratio of the speeds. Interval holds it with a probability
 	// of 95 %; nil: there is none.
 	Value    record.Number `json:"value"`

@@ -75,23 +75,48 @@ func Profiles(processors int) []Profile {
 // variants; nil: any. An error names the file, the line and the nearest word that is known.
 func ReadProfile(file string, text []byte, variants []gemm.Variant, processors int) (Profile, error) {
 	p := Profile{Name: strings.TrimSuffix(path.Base(file), path.Ext(file)), Processors: processors}
+	return p, newVocabulary(variants, processors).decode(file, text, &p)
+}
+
+// Decode stores a document of YAML in out, a pointer to a struct. A field with the tag word has one of the words that
+// are known by that tag. The error is one line with the file, the line and the nearest word or key that is known. check
+// returns an error of what was stored; it may be nil. It names the line of a key by the function at, whose path has
+// keys and indices.
+func Decode(file string, text []byte, words map[string][]string, out any, check func(at func(path ...any) string) error,
+) error {
+	v := vocabulary{words: words}
+	if check != nil {
+		v.then = func(root *yaml.Node) error {
+			return check(func(path ...any) string { return position(root, path...) })
+		}
+	}
+	return v.decode(file, text, out)
+}
+
+func (v vocabulary) decode(file string, text []byte, out any) error {
 	var document yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	err := decoder.Decode(&document)
-	if err == nil {
-		err = newVocabulary(variants, processors).check(document.Content[0], reflect.TypeFor[Profile](), "")
+	if errors.Is(err, io.EOF) {
+		err = errors.New("it is empty")
 	}
 	if err == nil {
-		err = document.Decode(&p)
+		err = v.check(document.Content[0], reflect.TypeOf(out).Elem(), "")
+	}
+	if err == nil {
+		err = document.Decode(out)
 	}
 	if another := decoder.Decode(&yaml.Node{}); err == nil && !errors.Is(another, io.EOF) {
-		err = errors.New("it has several documents: keep one profile")
+		err = errors.New("it has several documents: keep one")
+	}
+	if err == nil && v.then != nil {
+		err = v.then(document.Content[0])
 	}
 	if err != nil {
 		text := strings.TrimPrefix(err.Error(), "yaml: ")
-		return p, fmt.Errorf("%s: %s", file, strings.Join(strings.Fields(text), " "))
+		return fmt.Errorf("%s: %s", file, strings.Join(strings.Fields(text), " "))
 	}
-	return p, nil
+	return nil
 }
 
 // CourseSizes returns the sizes of a well-known course, CS267 of Berkeley: the multiples of 32 up to

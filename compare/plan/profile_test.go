@@ -38,7 +38,7 @@ func TestValues(t *testing.T) {
 func TestWrongProfiles(t *testing.T) {
 	known := []gemm.Variant{variant("serial/naive"), shared("parallel/rows")}
 	for text, want := range map[string]string{
-		"":                               "my.yaml: EOF",
+		"":                               "my.yaml: it is empty",
 		"doc: a\nbudgte: {reps: 6}":      `my.yaml: line 2: there is no key "budgte"; the nearest is "budget"`,
 		"budget: {tiem: 1s}":             `my.yaml: line 1: there is no key "tiem"; the nearest is "time"`,
 		"types: [f64,\n f66]":            `my.yaml: line 2: there is no type "f66"; the nearest is "f64"`,
@@ -54,7 +54,7 @@ func TestWrongProfiles(t *testing.T) {
 		"ranks: [0]":                           "my.yaml: line 1: 0 must be a positive integer, processors or several",
 		"threads: doubled":                     `my.yaml: line 1: "doubled" must be a list, doubling, {fit: LIST} or {most: LIST}`,
 		"ceilings: long":                       "my.yaml: unmarshal errors: line 1: cannot unmarshal !!str `long` into time.Duration",
-		"shapes: [64]\n---\nshapes: [65]":      "my.yaml: it has several documents: keep one profile",
+		"shapes: [64]\n---\nshapes: [65]":      "my.yaml: it has several documents: keep one",
 		"types: {a: [":                         "my.yaml: line 1: did not find expected node content",
 	} {
 		if _, err := ReadProfile("my.yaml", []byte(text), known, 2); err == nil || err.Error() != want {

@@ -21,6 +21,7 @@ import (
 type vocabulary struct {
 	words      map[string][]string
 	processors int
+	then       func(root *yaml.Node) error // further checks; nil: none
 }
 
 func newVocabulary(variants []gemm.Variant, processors int) vocabulary {
@@ -35,7 +36,7 @@ func newVocabulary(variants []gemm.Variant, processors int) vocabulary {
 			v["parameter"] = append(v["parameter"], q.Name)
 		}
 	}
-	return vocabulary{v, processors}
+	return vocabulary{words: v, processors: processors}
 }
 
 // check compares the keys and words of a node with the type that it is decoded into, and expands values.
@@ -70,6 +71,29 @@ func (v vocabulary) check(node *yaml.Node, typ reflect.Type, word string) error 
 		errs = append(errs, unknown(node, word, v.words[word]))
 	}
 	return errors.Join(errs...)
+}
+
+// position returns the line and the path of a node, whose steps are keys and indices. What is not there has the line of
+// what it would be in.
+func position(node *yaml.Node, path ...any) string {
+	line, name := node.Line, ""
+	for _, step := range path {
+		next := &yaml.Node{}
+		switch step := step.(type) {
+		case int:
+			name += fmt.Sprintf("[%d]", step+1)
+			if step < len(node.Content) {
+				next = node.Content[step]
+			}
+		default:
+			name += fmt.Sprintf(".%v", step)
+			if at := slices.IndexFunc(node.Content, func(key *yaml.Node) bool { return key.Value == step }); at >= 0 {
+				next = node.Content[at+1]
+			}
+		}
+		node, line = next, cmp.Or(next.Line, line)
+	}
+	return fmt.Sprintf("line %d: %s", line, strings.TrimPrefix(name, "."))
 }
 
 // fieldsOf returns the fields of a struct, and of its inlined parts, by their keys.

@@ -120,6 +120,16 @@ func Places() []int { return places(Processors(), began) }
 // began is the affinity mask at the start of the process.
 var began = Allowed()
 
+// Narrow pins this process to some of its processors, which then are all that it may run on.
+func Narrow(cpus []int) error {
+	all := Places()
+	if len(cpus) == 0 || slices.ContainsFunc(cpus, func(i int) bool { return !slices.Contains(all, i) }) {
+		return fmt.Errorf("must be some of the processors %s", SortedList(all))
+	}
+	began = slices.Sorted(slices.Values(cpus))
+	return Pin(began)
+}
+
 // places returns the allowed processors in the order of processors, and then the others.
 func places(processors []Processor, allowed []int) []int {
 	var out []int

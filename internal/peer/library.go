@@ -22,8 +22,11 @@ var Holder = Source{Name: "peer", Text: holder, Compilers: []string{"cc", "gcc",
 type Library struct{ *Process }
 
 // NewLibrary starts the program, the file of Program, which holds no library yet.
-func NewLibrary(program string) (*Library, error) {
-	p, err := start(exec.Command(program), syscall.SIGTERM)
+func NewLibrary(program string) (*Library, error) { return NewConfined(program, nil) }
+
+// NewConfined is NewLibrary within limits; nil: none.
+func NewConfined(program string, limits *Limits) (*Library, error) {
+	p, err := start(limits.confine(exec.Command(program)), syscall.SIGTERM)
 	if err != nil {
 		return nil, err
 	}

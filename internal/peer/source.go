@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -24,6 +23,7 @@ import (
 type Compiler struct {
 	Command []string // with its first options
 	Version string   // the first line that it prints of itself
+	Limits  *Limits  // nil: none
 }
 
 // ErrNoCompiler says that none of the compilers is there.
@@ -53,11 +53,41 @@ func FindCompiler(ctx context.Context, variable string, names []string) (c Compi
 func (c Compiler) Run(ctx context.Context, limit time.Duration, arguments ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var said bytes.Buffer
+	var said ends
 	cmd := exec.CommandContext(ctx, c.Command[0], slices.Concat(c.Command[1:], arguments)...)
 	cmd.Stdout, cmd.Stderr = &said, &said
-	err := ipc.Run(cmd, time.Second)
+	cmd, err := c.Limits.confineProgram(cmd)
+	if err == nil {
+		err = ipc.Run(cmd, time.Second)
+	}
 	return said.String(), cmp.Or(ctx.Err(), err)
+}
+
+// ends is an io.Writer that keeps the first and the last mostEnd bytes. It is for a goroutine.
+type ends struct {
+	first, last []byte
+	left        int // bytes that are not kept
+}
+
+const mostEnd = 32 << 10
+
+// Write implements io.Writer.
+func (e *ends) Write(data []byte) (int, error) {
+	n := min(len(data), mostEnd-len(e.first))
+	e.first, e.last = append(e.first, data[:n]...), append(e.last, data[n:]...)
+	if more := len(e.last) - mostEnd; more > 0 {
+		e.last, e.left = slices.Clone(e.last[more:]), e.left+more
+	}
+	return len(data), nil
+}
+
+// String returns what is kept.
+func (e *ends) String() string {
+	middle := ""
+	if e.left > 0 {
+		middle = fmt.Sprintf("\n[%d bytes are left out]\n", e.left)
+	}
+	return string(e.first) + middle + string(e.last)
 }
 
 // Source is a small program in C that is compiled if it is needed.

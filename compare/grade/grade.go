@@ -1,0 +1,312 @@
+package grade
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/compare/plan"
+	"gemm/compare/record"
+	"gemm/compare/run"
+	"gemm/cuda/userkernel"
+	"gemm/internal/note"
+	"gemm/internal/output"
+	"gemm/internal/peer"
+	"gemm/internal/sample"
+	"gemm/user"
+)
+
+// Options are what is graded, and how.
+type Options struct {
+	Assignment Assignment
+	In         string         // the folder of the submissions, or a student's own
+	Out        string         // the folder of the results; empty: they are not kept
+	Jobs       int            // submissions that are compiled at a time
+	Resume     bool           // keep results in Out of the same files and the same assignment
+	Time       time.Duration  // for the samples of a row; 0: 100 ms
+	Variants   []gemm.Variant // that criteria may name
+	Processes  run.Processes  // for kernels on a GPU
+	// Done is called with each result, and how many there are and will be. It may be nil.
+	Done func(r Result, done, of int)
+	// Warn is called with what submissions are not confined from. It may be nil.
+	Warn func(text string)
+}
+
+// mostAgain is how often a submission is measured again whose interval spans more than a step of a criterion.
+const mostAgain = 2
+
+// Folder returns the folder of the results of a submission.
+func (o Options) Folder(submission string) string { return filepath.Join(o.Out, submission) }
+
+// grader grades submissions.
+type grader struct {
+	Options
+	shapes []shape
+	others []gemm.Variant // that submissions are compared with
+}
+
+// Grade compiles all submissions, measures one after the other, and marks them. What is wrong with a submission is in
+// its result. If ctx ends, the class has the results so far.
+func Grade(ctx context.Context, o Options) (Class, error) {
+	c := Class{Assignment: o.Assignment}
+	all, local, err := find(o.In)
+	if err != nil {
+		return c, err
+	}
+	scratch, err := output.NewScratch("grade")
+	if err != nil {
+		return c, err
+	}
+	defer scratch.Remove()
+	g := grader{Options: o, shapes: o.Assignment.shapes(!local)}
+	if err := g.compare(ctx); err != nil {
+		return c, err
+	}
+	ready := make([]entry, len(all))
+	defer func() {
+		for _, e := range ready {
+			e.close()
+		}
+	}()
+	var group sync.WaitGroup
+	jobs := make(chan struct{}, max(1, o.Jobs))
+	for i := range all {
+		group.Go(func() {
+			jobs <- struct{}{}
+			defer func() { <-jobs }()
+			ready[i] = g.prepare(ctx, all[i], filepath.Join(scratch.Path, fmt.Sprint(i)))
+		})
+	}
+	group.Wait()
+	for i := range ready {
+		e := &ready[i]
+		if ctx.Err() != nil {
+			break
+		}
+		if !e.kept {
+			if err := g.measure(ctx, e); err != nil {
+				return c, err
+			}
+		}
+		e.close()
+		c.Results = append(c.Results, e.Result)
+		o.Assignment.mark(c.Results[i:], !local)
+		if err := g.save(c.Results[i]); err != nil {
+			return c, err
+		}
+		if o.Done != nil {
+			o.Done(c.Results[i], i+1, len(ready))
+		}
+	}
+	o.Assignment.mark(c.Results, !local)
+	return c, ctx.Err()
+}
+
+// compare finds what submissions are compared with, and checks that it can be measured. Without a criterion, it is the
+// fastest variant of this suite.
+func (g *grader) compare(ctx context.Context) error {
+	a := g.Assignment
+	names := a.compared()
+	switch {
+	case a.Kernel.ABI == Program || len(names) == 0 && a.Kernel.ABI == user.CUDA:
+		return nil
+	case len(names) == 0 && a.Rules.Threads > 1:
+		names = []string{"parallel/packed"}
+	case len(names) == 0:
+		names = []string{"serial/packed"}
+	}
+	for _, name := range names {
+		v, _ := gemm.Lookup(g.Variants, name) // Read knows them
+		g.others = append(g.others, v)
+	}
+	rows, err := g.turn(ctx, g.shapes[0], g.others)
+	for _, r := range rows {
+		if !r.Speed() {
+			return fmt.Errorf("the rubric compares with %s, which is %s: %s", r.Variant, r.Status, r.Reason)
+		}
+	}
+	return err
+}
+
+// entry is a submission that is ready to be measured, or its fault.
+type entry struct {
+	Result
+	kept     bool // it was measured before
+	kernels  *user.Kernels
+	variants []gemm.Variant // one; none: there is a fault
+}
+
+func (e *entry) close() {
+	if e.kernels != nil {
+		e.kernels.Close()
+		e.kernels = nil
+	}
+}
+
+// prepare copies a submission to the folder and compiles it.
+func (g *grader) prepare(ctx context.Context, s submission, folder string) (e entry) {
+	a := g.Assignment
+	e.Submission = s.name
+	err := s.copyTo(folder, a)
+	e.Digest = s.digest
+	if g.Resume && err == nil {
+		if old, found := g.load(s.name); found && old.Digest == e.Digest {
+			return entry{Result: old, kept: true}
+		}
+	}
+	var k user.Kernel
+	if err == nil {
+		k, err = s.kernel(a)
+	}
+	if err == nil && k.CUDA() {
+		var d userkernel.Kernel
+		d, err = userkernel.Read(user.Family+"/"+k.Name, k.Path, k.Symbol, k.Type,
+			userkernel.Launch{Block: userkernel.Dims(a.Kernel.Block), Grid: userkernel.Dims(a.Kernel.Grid)})
+		e.variants = userkernel.Variants(nil, []userkernel.Kernel{d})
+	} else if err == nil {
+		memory, _ := humanize.ParseBytes(a.Rules.Memory) // Read has the error
+		limits := peer.Limits{Folder: folder, Memory: int64(memory), File: 64 << 20, Processes: 64}
+		compiling := limits
+		compiling.Write, compiling.Memory = true, max(limits.Memory, 4<<30)
+		e.kernels, err = user.Open(ctx, []user.Kernel{k}, user.Options{Flags: a.Rules.Options, Threads: a.Rules.Threads,
+			Folder: folder, Compile: &compiling, Limit: &limits, CompileTime: a.Rules.Compile, Forbidden: a.Rules.Forbidden})
+		if err == nil {
+			e.variants = e.kernels.Variants()
+			e.Compiler = strings.ReplaceAll(e.kernels.Said()[0], folder+"/", "")
+			err = e.kernels.Faults()[0]
+		}
+	}
+	if err != nil {
+		e.Fault = note.Read(output.Line(strings.ReplaceAll(err.Error(), folder+"/", "")))
+	}
+	return e
+}
+
+// measure measures the rows of a submission, and again while its marks are not sure. The error is the context's.
+func (g *grader) measure(ctx context.Context, e *entry) error {
+	for again := 0; e.Fault.Text == "" && again <= mostAgain; again++ {
+		failed := record.OK
+		for _, s := range g.shapes {
+			variants := append(slices.Clone(e.variants), g.others...)
+			var rows []record.Record
+			if failed == record.Timeout { // larger ones take longer
+				r := g.cases(s, variants[:1])[0].Row()
+				r.Status, r.Reason = failed, note.New("grade-late")
+				rows = []record.Record{r}
+			} else {
+				var err error
+				if rows, err = g.turn(ctx, s, variants); err != nil {
+					return err
+				}
+				failed = rows[0].Status
+			}
+			for _, r := range rows {
+				if old := e.row(s.Shape, r.Variant); old.Variant != "" {
+					pool(old, r)
+				} else {
+					e.Rows = append(e.Rows, r)
+				}
+			}
+		}
+		if g.sure(e.Result) {
+			break
+		}
+	}
+	return ctx.Err()
+}
+
+// sure reports whether no interval of a ratio spans more than a step of a criterion.
+func (g *grader) sure(r Result) bool {
+	for _, c := range g.Assignment.Rubric {
+		if c.Speed != "" && c.Speed != ofRank {
+			if x := r.ratio(c.Speed); x.why == nil && c.points(x.hi)-c.points(x.lo) > 1.01*c.Step {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// pool adds the samples of the same row in another turn.
+func pool(r *record.Record, more record.Record) {
+	if r.Status != record.OK || more.Status != record.OK {
+		if r.Status == record.OK {
+			*r = more
+		}
+		return
+	}
+	r.Samples = append(r.Samples, more.Samples...)
+	s := sample.Summarize(r.Samples)
+	ratio := r.Median / record.Number(s.Median)
+	r.Median, r.Gflops, r.Rate = record.Number(s.Median), r.Gflops*ratio, r.Rate*ratio
+	r.Ceiling, r.CI = max(r.Ceiling, more.Ceiling), nil
+	if s.Bounded() {
+		r.CI = &[2]float64{s.Lo, s.Hi}
+	}
+	if r.Ceiling > 0 {
+		r.PercentPeak = 100 * r.Rate / record.Number(r.Ceiling)
+	}
+}
+
+// cases returns the case of each variant at a shape, in one turn.
+func (g *grader) cases(s shape, variants []gemm.Variant) (out []plan.Case) {
+	for _, v := range variants {
+		params := gemm.Params{}
+		if v.Has("threads") {
+			params["threads"] = g.Assignment.Rules.Threads
+		}
+		out = append(out, plan.Request{Experiment: record.MainLadder, Variant: v, Type: g.Assignment.Kernel.Type,
+			Shape: s.Shape, Alpha: 1, Params: params, Processors: runtime.GOMAXPROCS(0), Turn: "grade " + s.String()}.Case())
+	}
+	return out
+}
+
+// turn measures variants at a shape, interleaved. The rows are in their order.
+func (g *grader) turn(ctx context.Context, s shape, variants []gemm.Variant) ([]record.Record, error) {
+	var store record.Store
+	each := cmp.Or(g.Time, 100*time.Millisecond)
+	d := compare.Driver{Store: &store, Progress: compare.Quiet{}, Seed: 1, Ceilings: 2 * time.Millisecond,
+		Processes: g.Processes, Budget: plan.Budget{Reps: sample.MinForInterval, Time: each, Patience: 10 * each,
+			Timeout: g.Assignment.Rules.Time, Exact: 256}}
+	cases := g.cases(s, variants)
+	if err := d.Run(ctx, cases); err != nil {
+		return nil, err
+	}
+	rows := make([]record.Record, len(cases))
+	for _, r := range store.Document().Records {
+		rows[slices.IndexFunc(cases, func(c plan.Case) bool { return c.Variant.Name == r.Variant })] = r
+	}
+	return rows, nil
+}
+
+// The file of a result in its folder.
+const resultFile = "result.json"
+
+// save writes a result into its folder.
+func (g *grader) save(r Result) error {
+	if g.Out == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(r, "", " ")
+	return cmp.Or(err, os.MkdirAll(g.Folder(r.Submission), 0o755),
+		output.Write(filepath.Join(g.Folder(r.Submission), resultFile), append(text, '\n'), 0o644, true))
+}
+
+// load reads the result of a submission.
+func (g *grader) load(submission string) (r Result, found bool) {
+	text, err := os.ReadFile(filepath.Join(g.Folder(submission), resultFile))
+	return r, errors.Join(err, json.Unmarshal(text, &r)) == nil
+}
