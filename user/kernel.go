@@ -33,13 +33,13 @@ const (
 
 // Kernel is a kernel as the user asks for it.
 type Kernel struct {
-	Path   string // of the library or the source
+	Path   string   // of the library or the source
 	More   []string // further sources in the same language, which are compiled with it
-	Symbol string // the function; empty: the usual one of the ABI, or the only one
-	ABI    ABI    // empty: by the name of the function
-	Type   string // f64 or f32; empty: by the name of the function or the ABI
-	Name   string // behind user/
-	Named  bool   // the user gave the name
+	Symbol string   // the function; empty: the usual one of the ABI, or the only one
+	ABI    ABI      // empty: by the name of the function
+	Type   string   // f64 or f32; empty: by the name of the function or the ABI
+	Name   string   // behind user/
+	Named  bool     // the user gave the name
 }
 
 // abis are the ABIs that users can name; sources in CUDA have one of their own.

@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
 	"gemm"
+	"gemm/internal/cpu"
 	"gemm/internal/output"
 	"gemm/internal/peer"
 )
@@ -37,15 +39,15 @@ type Kernels struct {
 
 type kernel struct {
 	Kernel
-	program  string                        // that holds a library
-	file     string                        // the shared library
-	symbols  map[string]string             // the functions by element types
-	compiled gemm.Params                   // what was compiled by what; nil: nothing was
-	digest   string                        // of the file that the user gave, and of what compiled it
-	threads  int                           // the default
-	threaded bool                          // it may use threads
-	warning  string                        // of rows; empty: none
-	said     string                        // by the compiler
+	program  string            // that holds a library
+	file     string            // the shared library
+	symbols  map[string]string // the functions by element types
+	compiled gemm.Params       // what was compiled by what; nil: nothing was
+	digest   string            // of the file that the user gave, and of what compiled it
+	threads  int               // the default
+	threaded bool              // it may use threads
+	warning  string            // of rows; empty: none
+	said     string            // by the compiler
 	limit    *peer.Limits
 	fault    error                         // why it cannot run; nil: it can
 	idle     peer.Pool[int, *peer.Library] // by threads
@@ -230,6 +232,7 @@ func (k *kernel) load(ctx context.Context, threads int) (*peer.Library, error) {
 // acquire returns a process that holds the library, one that is idle or a new one.
 func (k *kernel) acquire(ctx context.Context, threads int) (*peer.Library, error) {
 	if l, ok := k.idle.Get(threads); ok {
+		_ = cpu.PinProcess(strconv.Itoa(l.PID()), cpu.Allowed()) // it was started when other processors were chosen
 		return l, nil
 	}
 	return k.load(ctx, threads)

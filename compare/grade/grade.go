@@ -56,6 +56,7 @@ type grader struct {
 	Options
 	shapes []shape
 	others []gemm.Variant // that submissions are compared with
+	holder string         // peer.Program
 }
 
 // Grade compiles all submissions, measures one after the other, and marks them. What is wrong with a submission is in
@@ -72,6 +73,9 @@ func Grade(ctx context.Context, o Options) (Class, error) {
 	}
 	defer scratch.Remove()
 	g := grader{Options: o, shapes: o.Assignment.shapes(!local)}
+	if c.Unconfined, err = g.confinement(scratch.Path); err != nil {
+		return c, err
+	}
 	if err := g.compare(ctx); err != nil {
 		return c, err
 	}
@@ -113,6 +117,22 @@ func Grade(ctx context.Context, o Options) (Class, error) {
 	}
 	o.Assignment.mark(c.Results, !local)
 	return c, ctx.Err()
+}
+
+// confinement returns what submissions are not confined in on this host.
+func (g *grader) confinement(scratch string) (lacks []string, err error) {
+	if g.holder, err = peer.Program(); err != nil {
+		return nil, fmt.Errorf("a kernel needs a process of its own: %w", err)
+	}
+	l, err := peer.NewConfined(g.holder, &peer.Limits{Folder: scratch})
+	if err != nil {
+		return nil, err
+	}
+	defer l.Kill()
+	if lacks, err = l.Unconfined(); err == nil && len(lacks) > 0 && g.Warn != nil {
+		g.Warn("this system does not confine submissions in: " + strings.Join(lacks, ", "))
+	}
+	return lacks, err
 }
 
 // compare finds what submissions are compared with, and checks that it can be measured. Without a criterion, it is the
@@ -177,8 +197,9 @@ func (g *grader) prepare(ctx context.Context, s submission, folder string) (e en
 			userkernel.Launch{Block: userkernel.Dims(a.Kernel.Block), Grid: userkernel.Dims(a.Kernel.Grid)})
 		e.variants = userkernel.Variants(nil, []userkernel.Kernel{d})
 	} else if err == nil {
+		err = os.Chmod(folder, 0o777) // for the user that a compiler is confined to; nobody else sees the folder
 		memory, _ := humanize.ParseBytes(a.Rules.Memory) // Read has the error
-		limits := peer.Limits{Folder: folder, Memory: int64(memory), File: 64 << 20, Processes: 64}
+		limits := peer.Limits{Holder: g.holder, Folder: folder, Memory: int64(memory), File: 64 << 20, Processes: 64}
 		compiling := limits
 		compiling.Write, compiling.Memory = true, max(limits.Memory, 4<<30)
 		e.kernels, err = user.Open(ctx, []user.Kernel{k}, user.Options{Flags: a.Rules.Options, Threads: a.Rules.Threads,
@@ -308,5 +329,9 @@ func (g *grader) save(r Result) error {
 // load reads the result of a submission.
 func (g *grader) load(submission string) (r Result, found bool) {
 	text, err := os.ReadFile(filepath.Join(g.Folder(submission), resultFile))
-	return r, errors.Join(err, json.Unmarshal(text, &r)) == nil
+	err = errors.Join(err, json.Unmarshal(text, &r))
+	for _, row := range r.Rows {
+		err = errors.Join(err, row.Params.Whole(), row.Resolved.Whole())
+	}
+	return r, err == nil
 }

@@ -26,9 +26,12 @@ func Allowed() []int {
 }
 
 // Pin pins all threads of this process to the given processors, and so the threads and processes that they start later.
-func Pin(cpus []int) error {
+func Pin(cpus []int) error { return PinProcess("self", cpus) }
+
+// PinProcess is Pin for the process with the number.
+func PinProcess(pid string, cpus []int) error {
 	set := mask(cpus)
-	tasks, err := os.ReadDir("/proc/self/task")
+	tasks, err := os.ReadDir("/proc/" + pid + "/task")
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,9 @@ func Allowed() []int { return nil }
 // Pin pins all threads of this process to the given processors, if the system can.
 func Pin([]int) error { return nil }
 
+// PinProcess is Pin for the process with the number.
+func PinProcess(string, []int) error { return nil }
+
 // PinThread pins the calling thread only. Only Linux can do that.
 func PinThread([]int) error {
 	return fmt.Errorf("cpu: a thread cannot be pinned on %s: %w", runtime.GOOS, errors.ErrUnsupported)

@@ -6,17 +6,21 @@ import (
 	"fmt"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
 
-// holder is the source of the program; its head has the requests that it understands.
-//
-//go:embed library/main.c
-var holder []byte
+// holder is the source of the program; its head has the requests that it understands. confiner is in front of it.
+var (
+	//go:embed library/main.c
+	holder string
+	//go:embed library/confine.c
+	confiner string
+)
 
 // Holder is the program that holds a library.
-var Holder = Source{Name: "peer", Text: holder, Compilers: []string{"cc", "gcc", "clang"}, Flags: []string{"-ldl"}}
+var Holder = Source{Name: "peer", Text: []byte(confiner + holder), Compilers: []string{"cc", "gcc", "clang"}, Flags: []string{"-ldl"}}
 
 // Library is a process that holds a shared library. Errors of its methods are one line.
 type Library struct{ *Process }
@@ -106,6 +110,12 @@ func (l *Library) OpenContext(ctx context.Context, name string) error { return l
 
 // OpenGlobal opens another library, whose symbols libraries are to find.
 func (l *Library) OpenGlobal(name string) error { return l.do(context.Background(), "global "+name) }
+
+// Unconfined returns words for what the limits of the process are not kept for, see library/confine.c.
+func (l *Library) Unconfined() ([]string, error) {
+	text, err := l.simple("unconfined")
+	return strings.Fields(text), err
+}
 
 // Unload unloads the library.
 func (l *Library) Unload() error { return l.do(context.Background(), "close") }

@@ -1,12 +1,18 @@
 package peer
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 )
 
-// Limits confine a process and what it starts.
+// Limits confine a process and what it starts, as far as the system permits: library/confine.c has how. The
+// environment has PATH and folders for temporary files alone.
 type Limits struct {
-	Folder    string // that it sees besides the system's, and that it begins in
+	Holder    string // the file of Program
+	Folder    string // that it sees besides the folders of the system, and begins in
 	Write     bool   // it may write there
 	Memory    int64  // bytes of address space of a process
 	File      int64  // bytes of a file
@@ -14,11 +20,35 @@ type Limits struct {
 }
 
 // confine returns a command of the holder within the limits; nil: as it is.
-func (l *Limits) confine(cmd *exec.Cmd) *exec.Cmd {
+func (l *Limits) confine(cmd *exec.Cmd, read ...string) *exec.Cmd {
+	if l == nil {
+		return cmd
+	}
+	words := []string{"folder=" + l.Folder, fmt.Sprint("memory=", l.Memory), fmt.Sprint("file=", l.File),
+		fmt.Sprint("processes=", l.Processes)}
+	if l.Write {
+		words = append(words, "write=1")
+	}
+	for _, folder := range read {
+		words = append(words, "read="+folder)
+	}
+	cmd.Args = append(cmd.Args[:1], append(words, cmd.Args[1:]...)...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/tmp", "TMPDIR=/tmp", "LC_ALL=C.UTF-8"}
 	return cmd
 }
 
-// confineProgram is confine for a command of another program.
-func (l *Limits) confineProgram(cmd *exec.Cmd) (*exec.Cmd, error) {
-	return cmd, nil
+// confineProgram is confine for a command of another program, which has been found.
+func (l *Limits) confineProgram(cmd *exec.Cmd) *exec.Cmd {
+	if l == nil {
+		return cmd
+	}
+	var read []string
+	if path, err := filepath.EvalSymlinks(cmd.Path); err == nil { // such as a compiler in the home folder
+		if beside := filepath.Dir(filepath.Dir(path)); !slices.Contains([]string{"/", "/usr", "/usr/local"}, beside) {
+			read = append(read, beside)
+		}
+	}
+	cmd.Args = slices.Concat([]string{l.Holder, "--"}, cmd.Args)
+	cmd.Path = l.Holder
+	return l.confine(cmd, read...)
 }

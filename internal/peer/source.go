@@ -56,10 +56,7 @@ func (c Compiler) Run(ctx context.Context, limit time.Duration, arguments ...str
 	var said ends
 	cmd := exec.CommandContext(ctx, c.Command[0], slices.Concat(c.Command[1:], arguments)...)
 	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd, err := c.Limits.confineProgram(cmd)
-	if err == nil {
-		err = ipc.Run(cmd, time.Second)
-	}
+	err := ipc.Run(c.Limits.confineProgram(cmd), time.Second)
 	return said.String(), cmp.Or(ctx.Err(), err)
 }
 

@@ -17,6 +17,7 @@
 //                                started; then C of each product, as it is stored. DRY is 1: all but the calls
 //     drop                       releases A, B and C
 //     pid                        -> the number of the process that holds the library
+//     unconfined                 -> what the arguments of the program limit and the system does not, see confine.c
 //
 // The ABI is fortran, exchanged, cblas, rowmajor, square or strided; type ABI of the package
 // has their meaning. OPS is two of N and T. A PAD is what the leading dimension of a matrix
@@ -492,6 +493,17 @@ static int left(void) {
     return 1;
 }
 
+// rounding returns how the processor rounds; 0: to nearest, or it is not known here.
+static int rounding(void) {
+#ifdef __x86_64__
+    unsigned short x87;
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
+    return (int)(__builtin_ia32_stmxcsr() & 0x6000) | (x87 & 0xc00);
+#else
+    return 0;
+#endif
+}
+
 // place_of returns the place of a call of the group. The places of a group follow each other; a single one alternates.
 static long place_of(long i) { return product.group > 1 ? i : product.calls % product.places; }
 
@@ -509,6 +521,7 @@ static void run(const char *arguments) {
     if (!results) last_words("no memory for the results");
     product.results = results;
     double took = 0, warm = 0, start;
+    int rounds = rounding();
     for (long done = 0, n; done < times; done += n) {
         n = times - done < product.group ? times - done : product.group;
         if (!done && (dry || product.last < shortest)) {
@@ -536,6 +549,10 @@ static void run(const char *arguments) {
         double span = now() - start - reading;
         took += span > 0 ? span : 0;
         returned();
+        if (rounding() != rounds) {
+            fail("it returns with another rounding mode than it was called with");
+            return;
+        }
         for (long i = 0; i < n; i++) {
             use(place_of(i));
             for (long long j = 0; j < lines(c); j++)
@@ -666,24 +683,41 @@ static int end_children(void) {
 // ends all of them.
 static void supervise(void) {
     sigset_t every, before, wanted;
-    pid_t supervisor = getpid();
+    int left[2], *told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (told == MAP_FAILED || pipe(left)) last_words("it has no memory for its status, or no pipe");
+    *told = 0;
     signal(SIGCHLD, SIG_DFL);
     sigfillset(&every);
     sigprocmask(SIG_BLOCK, &every, &before);
     prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+    if (limits.any) separate();
     pid_t holder = fork();
     if (holder < 0) last_words("it has no process of its own: raise ulimit -u");
     if (!holder) {
+        char end;
         prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L);
         prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
-        while (getpgid(supervisor) == getpgrp()) usleep(100); // or signals would reach both
-        if (getppid() != supervisor) _exit(1);
+        close(left[1]);
+        while (read(left[0], &end, 1) < 0) {} // until the other one has left the group, or signals would reach both
+        close(left[0]);
+        if (getppid() == 1) _exit(1);
+        // The first process of a namespace gets no signals that it does not handle: it waits for another one.
+        pid_t inner = limits.processes_alone ? fork() : 0;
+        if (inner < 0) last_words("it has no process of its own: raise ulimit -u");
+        if (inner) {
+            while (waitpid(-1, told, 0) != inner) {}
+            _exit(1);
+        }
         sigprocmask(SIG_SETMASK, &before, NULL);
         return;
     }
-    close(STDIN_FILENO);
-    close(STDOUT_FILENO);
+    if (!limits.program) {
+        close(STDIN_FILENO);
+        close(STDOUT_FILENO);
+    }
     if (setpgid(0, getpgid(getppid()))) kill(holder, SIGKILL);
+    close(left[0]);
+    close(left[1]);
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGCHLD);
     sigaddset(&wanted, SIGTERM);
@@ -693,6 +727,7 @@ static void supervise(void) {
         while ((ended = waitpid(-1, &other, WNOHANG)) > 0 && ended != holder) {}
         status = other;
     }
+    if (limits.processes_alone && WIFEXITED(status)) status = *told;
     while (end_children() && (waitpid(-1, &other, 0) > 0 || errno != ECHILD)) {}
     if (!WIFSIGNALED(status)) _exit(WEXITSTATUS(status));
     signal(WTERMSIG(status), SIG_DFL);
@@ -700,13 +735,20 @@ static void supervise(void) {
     raise(WTERMSIG(status));
 }
 
-int main(void) {
+int main(int count, char **words) {
     char line[8192]; // the longest path, and more
     const struct rlimit none = {0, 0};
+    if (!read_limits(count, words)) last_words("the arguments must be limits");
     setrlimit(RLIMIT_CORE, &none); // a crash leaves no file in the user's folder
     page = sysconf(_SC_PAGESIZE);
     supervise();
     self = getpid();
+    snprintf(limits.pid, sizeof limits.pid, "%ld", (long)self);
+    if (limits.any) confine();
+    if (limits.program) {
+        execvp(*limits.program, limits.program);
+        last_words(strerror(errno));
+    }
     for (int i = 0; i < 100; i++) {
         double start = now(), took = now() - start;
         if (!i || took < reading) reading = took;
@@ -739,7 +781,9 @@ int main(void) {
         } else if (!strcmp(word, "run")) {
             run(arguments);
         } else if (!strcmp(word, "pid")) {
-            answer("ok", 0, "%ld", (long)self);
+            answer("ok", 0, "%s", limits.pid);
+        } else if (!strcmp(word, "unconfined")) {
+            answer("ok", 0, "%s", limits.unconfined);
         } else if (!strcmp(word, "drop")) {
             drop();
             ok();
