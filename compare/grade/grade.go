@@ -62,7 +62,7 @@ type grader struct {
 // Grade compiles all submissions, measures one after the other, and marks them. What is wrong with a submission is in
 // its result. If ctx ends, the class has the results so far.
 func Grade(ctx context.Context, o Options) (Class, error) {
-	c := Class{Assignment: o.Assignment}
+	c := Class{Assignment: o.Assignment, Results: []Result{}}
 	all, local, err := find(o.In)
 	if err != nil {
 		return c, err
@@ -179,7 +179,7 @@ func (e *entry) close() {
 // prepare copies a submission to the folder and compiles it.
 func (g *grader) prepare(ctx context.Context, s submission, folder string) (e entry) {
 	a := g.Assignment
-	e.Submission = s.name
+	e.Submission, e.Rows = s.name, []record.Record{}
 	err := s.copyTo(folder, a)
 	e.Digest = s.digest
 	if g.Resume && err == nil {
@@ -202,7 +202,7 @@ func (g *grader) prepare(ctx context.Context, s submission, folder string) (e en
 		limits := peer.Limits{Holder: g.holder, Folder: folder, Memory: int64(memory), File: 64 << 20, Processes: 64}
 		compiling := limits
 		compiling.Write, compiling.Memory = true, max(limits.Memory, 4<<30)
-		e.kernels, err = user.Open(ctx, []user.Kernel{k}, user.Options{Flags: a.Rules.Options, Threads: a.Rules.Threads,
+		e.kernels, err = user.Open(ctx, []user.Kernel{k}, user.Options{Flags: a.Rules.Options + " -lm", Threads: a.Rules.Threads,
 			Folder: folder, Compile: &compiling, Limit: &limits, CompileTime: a.Rules.Compile, Forbidden: a.Rules.Forbidden})
 		if err == nil {
 			e.variants = e.kernels.Variants()
@@ -301,7 +301,7 @@ func (g *grader) turn(ctx context.Context, s shape, variants []gemm.Variant) ([]
 	each := cmp.Or(g.Time, 100*time.Millisecond)
 	d := compare.Driver{Store: &store, Progress: compare.Quiet{}, Seed: 1, Ceilings: 2 * time.Millisecond,
 		Processes: g.Processes, Budget: plan.Budget{Reps: sample.MinForInterval, Time: each, Patience: 10 * each,
-			Timeout: g.Assignment.Rules.Time, Exact: 256}}
+			Timeout: g.Assignment.Rules.Time, Exact: 256, Bursts: 6}}
 	cases := g.cases(s, variants)
 	if err := d.Run(ctx, cases); err != nil {
 		return nil, err
