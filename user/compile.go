@@ -46,7 +46,7 @@ func newCompiler(ctx context.Context, language string) (peer.Compiler, error) {
 var behind = regexp.MustCompile(`^-(l|L|Wl,)`)
 
 // compile compiles the sources of k into a shared library in the folder and returns its file, and what was printed.
-func compile(ctx context.Context, c peer.Compiler, k Kernel, flags string, o Options) (file, said string, err error) {
+func (k *kernel) compile(ctx context.Context, c peer.Compiler, flags string, o Options) (file, said string, err error) {
 	out := filepath.Join(o.Folder, k.Name+".so")
 	var before, after []string
 	for _, flag := range strings.Fields(flags) {
@@ -66,7 +66,7 @@ func compile(ctx context.Context, c peer.Compiler, k Kernel, flags string, o Opt
 		}
 		arguments = append(arguments, source)
 	}
-	c.Limits = o.Compile
+	c.Limits = o.confined(k.program, true)
 	said, err = c.Run(ctx, cmp.Or(o.CompileTime, compileTime), append(arguments, after...)...)
 	if err != nil {
 		err = fmt.Errorf("%s does not compile: %s", k.Path, firstError(said, err))
@@ -103,9 +103,9 @@ func (k *kernel) build(ctx context.Context, c peer.Compiler, flags string, o Opt
 	if omp && !openMP.MatchString(flags) {
 		used += " -fopenmp"
 	}
-	k.file, k.said, err = compile(ctx, c, k.Kernel, used, o)
+	k.file, k.said, err = k.compile(ctx, c, used, o)
 	if err != nil && used != flags {
-		if file, said, alone := compile(ctx, c, k.Kernel, flags, o); alone == nil {
+		if file, said, alone := k.compile(ctx, c, flags, o); alone == nil {
 			k.warning = "compiled without OpenMP, so it has one thread: with -fopenmp, " + err.Error()
 			k.file, k.said, used, err = file, said, flags, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func TestParse(t *testing.T) {
 		"b\x1b[m\n.so":          {Path: "b\x1b[m\n.so", Name: `b\x1b[m`},
 	} {
 		got, err := Parse(text)
-		if err != nil || got != want {
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is %+v, %v; want %+v", text, got, err, want)
 		}
 	}

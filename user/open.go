@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,10 +26,51 @@ type Options struct {
 	Flags   string // of the compiler; empty: DefaultFlags
 	Threads int    // that a kernel may use unless a row says otherwise; 0: 1
 
-	Folder         string        // what is compiled stays there; empty: in a scratch folder
-	Compile, Limit *peer.Limits  // of the compiler, and of the kernels; nil: none
-	CompileTime    time.Duration // of the compiler; 0: compileTime
-	Forbidden      []string      // beginnings of symbols that a library may not use
+	// Folder is where the files of the kernels are, and what is compiled. The compiler and the kernels are confined to
+	// it and to Limits. Empty: there is a scratch folder, and nobody is confined.
+	Folder      string
+	Limits      Limits
+	CompileTime time.Duration // of the compiler; 0: compileTime
+	// Forbidden are beginnings of symbols that a library may not use. If there are any, it may not load another library
+	// or start a program either.
+	Forbidden []string
+}
+
+// Limits are of each process of a kernel.
+type Limits struct {
+	Memory, File int64         // bytes of address space, and of a file
+	Processes    int           // and threads
+	Time         time.Duration // processor time of a request, which is a call or several short ones; 0: no limit
+}
+
+// compilerMemory is what a compiler has at least.
+const compilerMemory = 4 << 30
+
+// confined returns the limits of processes; nil: none. A compiler may write.
+func (o Options) confined(program string, compiler bool) *peer.Limits {
+	if o.Folder == "" {
+		return nil
+	}
+	l := &peer.Limits{Holder: program, Folder: o.Folder, Write: compiler, Memory: o.Limits.Memory, File: o.Limits.File,
+		Processes: o.Limits.Processes, Time: o.Limits.Time}
+	if compiler {
+		l.Memory = max(l.Memory, compilerMemory)
+	}
+	return l
+}
+
+// Unconfined returns words for what processes are not confined in on this host, of files, processes, network and user.
+func Unconfined() ([]string, error) {
+	program, err := peer.Program()
+	if err != nil {
+		return nil, err
+	}
+	l, err := peer.NewConfined(program, &peer.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	defer l.Kill()
+	return l.Unconfined()
 }
 
 // Kernels are kernels that have been compiled and found, ready to be measured. Close removes what was compiled.
@@ -66,7 +108,7 @@ func Open(ctx context.Context, kernels []Kernel, o Options) (*Kernels, error) {
 	}
 	compilers := map[string]peer.Compiler{}
 	for _, k := range kernels {
-		made := &kernel{Kernel: k, program: program, threads: max(1, o.Threads), limit: o.Limit}
+		made := &kernel{Kernel: k, program: program, threads: max(1, o.Threads), limit: o.confined(program, false)}
 		all.kernels = append(all.kernels, made)
 		made.fault = all.prepare(ctx, made, compilers, o)
 		if err := ctx.Err(); err != nil {
@@ -137,6 +179,9 @@ func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string
 	return k.build(ctx, c, cmp.Or(o.Flags, DefaultFlags), o)
 }
 
+// starters matches functions that load libraries or start programs.
+var starters = regexp.MustCompile(`^(dl(m?open|v?sym)|system|popen|posix_spawnp?|f?exec[vl]p?e?|execveat)$`)
+
 // absent returns a shorter error for a file that is not there.
 func absent(err error) error {
 	var path *fs.PathError
@@ -157,10 +202,9 @@ func (k *kernel) find(forbidden []string) error {
 		return absent(err)
 	}
 	for _, name := range l.imports {
-		for _, beginning := range forbidden {
-			if strings.HasPrefix(name, beginning) {
-				return fmt.Errorf("%s uses %s, which is forbidden", k.Path, name)
-			}
+		begins := func(with string) bool { return strings.HasPrefix(name, with) }
+		if slices.ContainsFunc(forbidden, begins) || forbidden != nil && starters.MatchString(name) {
+			return fmt.Errorf("%s uses %s, which is forbidden", k.Path, name)
 		}
 	}
 	if k.threaded = l.threaded; !k.threaded {

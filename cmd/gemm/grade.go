@@ -10,13 +10,16 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gemm"
 	"gemm/cmd/catalog"
 	"gemm/compare/grade"
 	"gemm/compare/record"
 	"gemm/compare/run"
 	"gemm/cuda/remote"
+	"gemm/cuda/userkernel"
 	"gemm/internal/cpu"
 	"gemm/internal/output"
+	"gemm/user"
 )
 
 func gradeCommand() *cli.Command {
@@ -65,6 +68,16 @@ func runGrade(c *cli.Context) error {
 	found, err := grade.Grade(c.Context, grade.Options{
 		Assignment: assignment, In: c.String("in"), Out: c.String("out"), Jobs: c.Int("jobs"), Time: c.Duration("time"),
 		Resume: c.Bool("resume"), Variants: catalog.Variants(),
+		Device: func(k user.Kernel) ([]gemm.Variant, error) {
+			var launch userkernel.Launch
+			err := cmp.Or(launch.Block.UnmarshalText([]byte(assignment.Kernel.Block)),
+				launch.Grid.UnmarshalText([]byte(assignment.Kernel.Grid)))
+			if err != nil {
+				return nil, err
+			}
+			d, err := userkernel.Read(user.Family+"/"+k.Name, k.Path, k.Symbol, k.Type, launch)
+			return userkernel.Variants(nil, []userkernel.Kernel{d}), err
+		},
 		Processes: run.Processes{Worker: workerOf(c.Context).Serve, NoWorker: remote.NoWorker},
 		Warn:      func(text string) { logf(c, "%s", text) },
 		Done: func(r grade.Result, done, of int) {

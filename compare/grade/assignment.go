@@ -14,7 +14,6 @@ import (
 
 	"gemm"
 	"gemm/compare/plan"
-	"gemm/cuda/userkernel"
 	"gemm/user"
 )
 
@@ -62,7 +61,7 @@ type Rules struct {
 	Ranks     int           // of program; 0: 1
 	Options   string        // of the compiler; empty: user.DefaultFlags
 	Forbidden []string      // beginnings of symbols that a submission may not use, such as cblas_
-	Time      time.Duration // of a row: its warm-up and its samples together; 0: 10 s
+	Time      time.Duration // processor time of a product; 0: 10 s
 	Compile   time.Duration // of the compiler; 0: 1 min
 	Memory    string        // of a process, such as 2GiB; empty: 2GiB
 }
@@ -144,8 +143,6 @@ func (a *Assignment) check(at func(path ...any) string) error {
 	k.Function = cmp.Or(k.Function, user.Usual(k.ABI, k.Type))
 	r.Time, r.Compile, r.Memory = cmp.Or(r.Time, 10*time.Second), cmp.Or(r.Compile, time.Minute), cmp.Or(r.Memory, "2GiB")
 	r.Threads, r.Ranks = cmp.Or(r.Threads, 1), cmp.Or(r.Ranks, 1)
-	_, blocks := userkernel.ParseDims(cmp.Or(k.Block, "32x32"))
-	_, grid := userkernel.ParseDims(cmp.Or(k.Grid, "1"))
 	memory, unreadable := humanize.ParseBytes(r.Memory)
 	h := a.Sizes.Hidden
 	switch {
@@ -153,10 +150,6 @@ func (a *Assignment) check(at func(path ...any) string) error {
 		return wrong("is missing: square, rowmajor, fortran, cblas, cuda or program")("kernel", "abi")
 	case k.Function == "" && k.ABI == user.RowMajor:
 		return wrong("is missing: the ABI rowmajor has no usual one")("kernel", "function")
-	case blocks != nil:
-		return wrong("%v", blocks)("kernel", "block")
-	case grid != nil:
-		return wrong("%v", grid)("kernel", "grid")
 	case (k.ABI == Program) != (k.Reference != ""):
 		return wrong("is a source of the ABI program, and of no other")("kernel", "reference")
 	case r.Threads < 1 || r.Ranks < 1 || r.Ranks > 1 && k.ABI != Program:

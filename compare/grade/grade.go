@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -21,10 +22,8 @@ import (
 	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/compare/run"
-	"gemm/cuda/userkernel"
 	"gemm/internal/note"
 	"gemm/internal/output"
-	"gemm/internal/peer"
 	"gemm/internal/sample"
 	"gemm/user"
 )
@@ -38,7 +37,9 @@ type Options struct {
 	Resume     bool           // keep results in Out of the same files and the same assignment
 	Time       time.Duration  // for the samples of a row; 0: 100 ms
 	Variants   []gemm.Variant // that criteria may name
-	Processes  run.Processes  // for kernels on a GPU
+	// Device returns a kernel in CUDA as a variant, and Processes measure it.
+	Device    func(k user.Kernel) ([]gemm.Variant, error)
+	Processes run.Processes
 	// Done is called with each result, and how many there are and will be. It may be nil.
 	Done func(r Result, done, of int)
 	// Warn is called with what submissions are not confined from. It may be nil.
@@ -56,7 +57,6 @@ type grader struct {
 	Options
 	shapes []shape
 	others []gemm.Variant // that submissions are compared with
-	holder string         // peer.Program
 }
 
 // Grade compiles all submissions, measures one after the other, and marks them. What is wrong with a submission is in
@@ -73,8 +73,11 @@ func Grade(ctx context.Context, o Options) (Class, error) {
 	}
 	defer scratch.Remove()
 	g := grader{Options: o, shapes: o.Assignment.shapes(!local)}
-	if c.Unconfined, err = g.confinement(scratch.Path); err != nil {
-		return c, err
+	if c.Unconfined, err = user.Unconfined(); err != nil {
+		return c, fmt.Errorf("a kernel needs a process of its own: %w", err)
+	}
+	if len(c.Unconfined) > 0 && o.Warn != nil {
+		o.Warn("this system does not confine submissions in: " + strings.Join(c.Unconfined, ", "))
 	}
 	if err := g.compare(ctx); err != nil {
 		return c, err
@@ -117,22 +120,6 @@ func Grade(ctx context.Context, o Options) (Class, error) {
 	}
 	o.Assignment.mark(c.Results, !local)
 	return c, ctx.Err()
-}
-
-// confinement returns what submissions are not confined in on this host.
-func (g *grader) confinement(scratch string) (lacks []string, err error) {
-	if g.holder, err = peer.Program(); err != nil {
-		return nil, fmt.Errorf("a kernel needs a process of its own: %w", err)
-	}
-	l, err := peer.NewConfined(g.holder, &peer.Limits{Folder: scratch})
-	if err != nil {
-		return nil, err
-	}
-	defer l.Kill()
-	if lacks, err = l.Unconfined(); err == nil && len(lacks) > 0 && g.Warn != nil {
-		g.Warn("this system does not confine submissions in: " + strings.Join(lacks, ", "))
-	}
-	return lacks, err
 }
 
 // compare finds what submissions are compared with, and checks that it can be measured. Without a criterion, it is the
@@ -192,18 +179,14 @@ func (g *grader) prepare(ctx context.Context, s submission, folder string) (e en
 		k, err = s.kernel(a)
 	}
 	if err == nil && k.CUDA() {
-		var d userkernel.Kernel
-		d, err = userkernel.Read(user.Family+"/"+k.Name, k.Path, k.Symbol, k.Type,
-			userkernel.Launch{Block: userkernel.Dims(a.Kernel.Block), Grid: userkernel.Dims(a.Kernel.Grid)})
-		e.variants = userkernel.Variants(nil, []userkernel.Kernel{d})
+		e.variants, err = g.Device(k)
 	} else if err == nil {
-		err = os.Chmod(folder, 0o777) // for the user that a compiler is confined to; nobody else sees the folder
+		err = os.Chmod(folder, 0o777)                    // for the user that a compiler is confined to; nobody else sees the folder
 		memory, _ := humanize.ParseBytes(a.Rules.Memory) // Read has the error
-		limits := peer.Limits{Holder: g.holder, Folder: folder, Memory: int64(memory), File: 64 << 20, Processes: 64}
-		compiling := limits
-		compiling.Write, compiling.Memory = true, max(limits.Memory, 4<<30)
-		e.kernels, err = user.Open(ctx, []user.Kernel{k}, user.Options{Flags: a.Rules.Options + " -lm", Threads: a.Rules.Threads,
-			Folder: folder, Compile: &compiling, Limit: &limits, CompileTime: a.Rules.Compile, Forbidden: a.Rules.Forbidden})
+		e.kernels, err = user.Open(ctx, []user.Kernel{k}, user.Options{Flags: a.Rules.Options + " -lm",
+			Threads: a.Rules.Threads, Folder: folder, CompileTime: a.Rules.Compile, Forbidden: a.Rules.Forbidden,
+			Limits: user.Limits{Memory: int64(memory), File: 64 << 20, Processes: 64 + a.Rules.Threads,
+				Time: a.Rules.Time * time.Duration(a.Rules.Threads)}})
 		if err == nil {
 			e.variants = e.kernels.Variants()
 			e.Compiler = strings.ReplaceAll(e.kernels.Said()[0], folder+"/", "")
@@ -295,19 +278,25 @@ func (g *grader) cases(s shape, variants []gemm.Variant) (out []plan.Case) {
 	return out
 }
 
+// busy is how many times as long as its processor time a product may take, on a host with other load.
+const busy = 5
+
 // turn measures variants at a shape, interleaved. The rows are in their order.
 func (g *grader) turn(ctx context.Context, s shape, variants []gemm.Variant) ([]record.Record, error) {
 	var store record.Store
 	each := cmp.Or(g.Time, 100*time.Millisecond)
 	d := compare.Driver{Store: &store, Progress: compare.Quiet{}, Seed: 1, Ceilings: 2 * time.Millisecond,
 		Processes: g.Processes, Budget: plan.Budget{Reps: sample.MinForInterval, Time: each, Patience: 10 * each,
-			Timeout: g.Assignment.Rules.Time, Exact: 256, Bursts: 6}}
+			Timeout: busy * g.Assignment.Rules.Time, Exact: 256, Bursts: 6}}
 	cases := g.cases(s, variants)
 	if err := d.Run(ctx, cases); err != nil {
 		return nil, err
 	}
 	rows := make([]record.Record, len(cases))
 	for _, r := range store.Document().Records {
+		if r.Status == record.Timeout || strings.Contains(r.Reason.Text, syscall.SIGXCPU.String()) {
+			r.Status, r.Reason = record.Timeout, note.New("grade-time", g.Assignment.Rules.Time)
+		}
 		rows[slices.IndexFunc(cases, func(c plan.Case) bool { return c.Variant.Name == r.Variant })] = r
 	}
 	return rows, nil

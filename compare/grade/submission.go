@@ -141,7 +141,8 @@ func (s *submission) kernel(a Assignment) (user.Kernel, error) {
 		}
 	}
 	if k.CUDA() != (a.Kernel.ABI == user.CUDA) {
-		return k, fmt.Errorf("%s has not the language of the ABI %s", filepath.Base(k.Path), a.Kernel.ABI)
+		return k, fmt.Errorf("%s is %s, which is not the language of the assignment: its ABI is %s", filepath.Base(k.Path),
+			language(k.Path), a.Kernel.ABI)
 	}
 	return k, nil
 }

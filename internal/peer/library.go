@@ -35,6 +35,9 @@ func NewConfined(program string, limits *Limits) (*Library, error) {
 		return nil, err
 	}
 	l := &Library{p}
+	if limits != nil {
+		p.limit = limits.Time
+	}
 	text, err := l.simple("pid")
 	if err == nil {
 		p.pid, err = strconv.Atoi(text)

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // Limits confine a process and what it starts, as far as the system permits: library/confine.c has how. The
@@ -17,6 +18,8 @@ type Limits struct {
 	Memory    int64  // bytes of address space of a process
 	File      int64  // bytes of a file
 	Processes int    // and threads
+	// Time is the processor time of a request; 0: no limit. The system counts it in seconds.
+	Time time.Duration
 }
 
 // confine returns a command of the holder within the limits; nil: as it is.

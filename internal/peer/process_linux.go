@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -26,6 +27,7 @@ type Process struct {
 	out    *ipc.Reader
 	stderr ipc.Tail
 	ended  chan struct{} // closed when it has
+	limit  time.Duration // processor time of a request; 0: none
 }
 
 // Program returns the file of the compiled Holder, compiled at the first use.
@@ -124,6 +126,13 @@ func (p *Process) exchange(ctx context.Context, request string, sent, received [
 	defer p.wake()()
 	word, text, _ := strings.Cut(request, " ")
 	begin := p.clocks()
+	if p.limit > 0 {
+		most := unix.Rlimit{Cur: uint64((begin.cpu + p.limit).Seconds()) + 1, Max: unix.RLIM_INFINITY}
+		if os.Geteuid() == 0 { // others could not raise it again
+			most.Max = most.Cur + 2
+		}
+		_ = unix.Prlimit(p.pid, unix.RLIMIT_CPU, &most, nil)
+	}
 	err := p.in.Send(word, text, sent...)
 	var answer ipc.Frame
 	var wrong ipc.FormatError
