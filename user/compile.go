@@ -68,7 +68,10 @@ func (k *kernel) compile(ctx context.Context, c peer.Compiler, flags string, o O
 	}
 	c.Limits = o.confined(k.program, true)
 	said, err = c.Run(ctx, cmp.Or(o.CompileTime, compileTime), append(arguments, after...)...)
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("%s does not compile within %v", k.Path, cmp.Or(o.CompileTime, compileTime))
+	case err != nil:
 		err = fmt.Errorf("%s does not compile: %s", k.Path, firstError(said, err))
 	}
 	return out, said, err
