@@ -66,7 +66,6 @@ func (k *kernel) compile(ctx context.Context, c peer.Compiler, flags string, o O
 		}
 		arguments = append(arguments, source)
 	}
-	c.Limits = o.confined(k.program, true)
 	said, err = c.Run(ctx, cmp.Or(o.CompileTime, compileTime), append(arguments, after...)...)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -167,6 +167,7 @@ func (all *Kernels) compile(ctx context.Context, k *kernel, compilers map[string
 		}
 		compilers[k.Language()] = c
 	}
+	c.Limits = o.confined(k.program, true)
 	if all.scratch == nil && o.Folder == "" {
 		var err error
 		if all.scratch, err = output.NewScratch("bring"); err != nil {
