@@ -59,7 +59,8 @@ func (o Options) confined(program string, compiler bool) *peer.Limits {
 	return l
 }
 
-// Unconfined returns words for what processes are not confined in on this host, of files, processes, network and user.
+// Unconfined returns words for what processes are not confined in on this host, of files, processes,
+// network, user and processors.
 func Unconfined() ([]string, error) {
 	program, err := peer.Program()
 	if err != nil {

@@ -88,7 +88,10 @@ func (c Criterion) rounded(share float64) float64 {
 
 // points returns the points of a ratio of speeds.
 func (c Criterion) points(x float64) float64 {
-	return c.rounded(min(1, max(0, (x-c.From)/(c.To-c.From))))
+	if !(x > c.From) {
+		return 0
+	}
+	return c.rounded(min(1, (x-c.From)/(c.To-c.From)))
 }
 
 // speed marks a ratio.

@@ -8,13 +8,17 @@
 //     file=BYTES    of a file
 //     processes=N   and threads
 //
-// What the system refuses is left out, and unconfined has a word for it: files, processes, network, user.
+// What the system refuses is left out, and unconfined has a word for it: files, processes, network, user, processors.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,10 +158,35 @@ static void limit(int what, long long to) {
     if (to > 0) setrlimit(what, &r);
 }
 
+// keep_processors takes the right to choose processors from this process: it is measured on those that it has.
+static void keep_processors(void) {
+#ifdef __x86_64__
+    const unsigned native = AUDIT_ARCH_X86_64, most = 0x3fffffff; // above are the calls of x32
+#elif defined __aarch64__
+    const unsigned native = AUDIT_ARCH_AARCH64, most = 0xffffffff;
+#else
+    const unsigned native = 0, most = 0;
+    lacks("processors");
+    if (!native) return;
+#endif
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, native, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, most, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setaffinity, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1), // EPERM
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    if (prctl(PR_SET_SECCOMP, (long)SECCOMP_MODE_FILTER, &program)) lacks("processors");
+}
+
 // confine confines this process, which separate was called for. It has all that it needs open, but for folder and read.
 static void confine(void) {
     ssize_t got = readlink("/proc/self", limits.pid, sizeof limits.pid - 1); // of the system still
     if (got < 0) snprintf(limits.pid, sizeof limits.pid, "%d", (int)getpid());
+    write_text("/proc/self/oom_score_adj", "1000"); // if memory ends, the system ends this first
     if (!limits.files || new_root()) lacks("files");
     if (chdir(limits.folder ? limits.folder : "/tmp")) chdir("/");
     struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP};
@@ -181,5 +210,6 @@ static void confine(void) {
     prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L);
     prctl(PR_SET_DUMPABLE, 1L, 0L, 0L, 0L); // or it may not read what /proc has of it
     prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L);
+    if (!limits.program) keep_processors();
 }
 
