@@ -30,7 +30,7 @@ const (
 	CBLAS ABI = "cblas"
 	// RowMajor is f(int m, int n, int k, const T *A, const T *B, T *C), C = A·B.
 	RowMajor ABI = "rowmajor"
-	// Square is f(int n, T *A, T *B, T *C), C += A·B. C is cleared before the product.
+	// Square is f(int n, T *A, T *B, T *C), C += A·B. C is 1 before the product, or 0.
 	Square ABI = "square"
 	// Strided is cblas_sgemm_batch_strided and cblas_dgemm_batch_strided, with the order CblasRowMajor.
 	Strided ABI = "strided"

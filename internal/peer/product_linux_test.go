@@ -161,6 +161,18 @@ func TestGap(t *testing.T) {
 	}
 }
 
+// TestOverwrites calls a function that does not add to C, as the ABI square has it.
+func TestOverwrites(t *testing.T) {
+	p, _, err := run(t, opened(t), Call{Square, "overwrites", true}, 9, 0)
+	gemmtest.Must(t, err)
+	if _, err := p.Repeat(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "of C is wrong in a call that") {
+		_, err = p.Repeat(t.Context(), 8) // the first may have had the operands as they were staged
+		if err == nil {
+			t.Error("it passes")
+		}
+	}
+}
+
 // TestReadsOutside reads behind A: the element is the NaN of the zones, and so is what is computed from it.
 func TestReadsOutside(t *testing.T) {
 	p, c, err := run(t, opened(t), Call{Square, "reads", true}, 5, 0)

@@ -17,8 +17,9 @@ import (
 )
 
 // verifier has products computed in the process of a library, and trusts nothing that the library does. Each call has
-// operands of its own: those that were staged, with new mantissas. The process fills C with a NaN before the call, and
-// sends it afterwards. The verifier compares C·x with α·op(A)·(op(B)·x) + β·C₀·x; the signs x are drawn when C is here.
+// operands of its own: those that were staged, with new mantissas. Before the call, the process fills C with a NaN, or
+// with 1 for the ABI square, and it sends C afterwards. The verifier compares C·x with α·op(A)·(op(B)·x) + β·C₀·x; the
+// signs x are drawn when C is here.
 //
 // One of the calls, each with the same probability, has the operands as they were staged. Its C is kept whole. The time
 // that the process reports is compared with the time here and with the processor time that the system counts.
@@ -44,6 +45,11 @@ func newVerifier[T gemm.Float](p *Process, call Call, op Operation, k int, c, a,
 	j := &verifier[T]{process: p, op: op, columns: call.ABI == Fortran || call.ABI == Square,
 		sums: op.Beta != 0 || call.ABI == Square, k: k, a: a, b: b, c: c[0]}
 	j.tol = Tolerance(op.Alpha, op.Beta, k, c, a, b)
+	if call.ABI == Square {
+		one := gemm.NewMatrix[T](1, c[0].Cols)
+		one.Set(0, 0, 1)
+		j.tol = Tolerance(op.Alpha, 1, k, []gemm.Matrix[T]{one}, a, b)
+	}
 	if op.Beta != 0 {
 		for _, x := range c {
 			copied := gemm.NewMatrix[T](x.Rows, x.Cols)
@@ -197,7 +203,12 @@ func (j *verifier[T]) check(result []T, call uint64, signs []float64) error {
 		apply(got, is, 0, 0, turned, signs, room)
 		for i := range m {
 			sum := j.op.Alpha * want[i]
-			if j.op.Beta != 0 {
+			switch {
+			case j.op.Beta == 0 && j.sums: // of the ABI square: C was 1
+				for _, x := range signs {
+					sum += x
+				}
+			case j.op.Beta != 0:
 				for l, v := range j.c0[x].Row(i) {
 					sum += j.op.Beta * float64(v) * signs[l]
 				}

@@ -377,8 +377,8 @@ static void draw(const struct matrix *x, uint64_t seed, long long i, void *to) {
             ((uint32_t *)to)[j] = ((const uint32_t *)from)[j] ^ (uint32_t)(spread(at) >> 41);
 }
 
-// prepare draws the operands of a call, and prepares C. It is what was staged or zero where the product is added
-// to it. Otherwise it is filled with a NaN that the seed decides, so that what is not written cannot pass.
+// prepare draws the operands of a call, and prepares C. Where the product is added to it, it is what was staged, or of
+// the ABI square 1, and 0 for operands as they were staged. Otherwise it is filled with a NaN that the seed decides, so that what is not written cannot pass.
 static void prepare(uint64_t call, uint64_t nan) {
     struct matrix *operands[] = {&product.a, &product.b}, *c = &product.c;
     for (int x = 0; x < 2; x++)
@@ -387,11 +387,14 @@ static void prepare(uint64_t call, uint64_t nan) {
     nan = mixed(nan + OF_C);
     uint64_t wide = 0x7ff8000000000000 | nan >> 13;
     uint32_t narrow = 0x7fc00000 | (uint32_t)(nan >> 42);
+    const double one = 1;
+    const float one32 = 1;
+    if (accumulates() && call) memcpy(&wide, &one, sizeof wide), memcpy(&narrow, &one32, sizeof narrow);
     for (long long i = 0; i < lines(c); i++) {
         char *line = c->data + i * c->ld * product.size;
         size_t n = length(c);
         if (product.beta != 0) memcpy(line, c->original + (line - c->data), n * product.size);
-        else if (accumulates()) memset(line, 0, n * product.size);
+        else if (accumulates() && !call) memset(line, 0, n * product.size);
         else if (product.size == 8) for (size_t j = 0; j < n; j++) ((uint64_t *)line)[j] = wide;
         else for (size_t j = 0; j < n; j++) ((uint32_t *)line)[j] = narrow;
     }
@@ -696,7 +699,6 @@ static void supervise(void) {
     if (!holder) {
         char end;
         prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L);
-        prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
         close(left[1]);
         while (read(left[0], &end, 1) < 0) {} // until the other one has left the group, or signals would reach both
         close(left[0]);
@@ -708,6 +710,7 @@ static void supervise(void) {
             while (waitpid(-1, told, 0) != inner) {}
             _exit(1);
         }
+        prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L); // for left
         sigprocmask(SIG_SETMASK, &before, NULL);
         return;
     }
