@@ -71,7 +71,7 @@ func (k *kernel) compile(ctx context.Context, c peer.Compiler, flags string, o O
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("%s does not compile within %v", k.Path, cmp.Or(o.CompileTime, compileTime))
 	case err != nil:
-		err = fmt.Errorf("%s does not compile: %s", k.Path, firstError(said, err))
+		err = fmt.Errorf("%s does not compile: %s", k.Path, FirstError(said, err))
 	}
 	return out, said, err
 }
@@ -116,8 +116,8 @@ func (k *kernel) build(ctx context.Context, c peer.Compiler, flags string, o Opt
 	return err
 }
 
-// firstError returns the first error that a compiler has printed, or its first line, or err.
-func firstError(said string, err error) string {
+// FirstError returns the first error that a compiler has printed, or its first line, or err.
+func FirstError(said string, err error) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	line := errorLine.FindString(said)
 	if place := errorPlace.FindStringSubmatch(said); place != nil && strings.HasPrefix(line, "Error:") {

@@ -79,7 +79,7 @@ func Grade(ctx context.Context, o Options) (Class, error) {
 	if len(c.Unconfined) > 0 && o.Warn != nil {
 		o.Warn("this system does not confine submissions in: " + strings.Join(c.Unconfined, ", "))
 	}
-	if err := g.compare(ctx); err != nil {
+	if err := g.compare(ctx, scratch.Path); err != nil {
 		return c, err
 	}
 	ready := make([]entry, len(all))
@@ -124,11 +124,23 @@ func Grade(ctx context.Context, o Options) (Class, error) {
 
 // compare finds what submissions are compared with, and checks that it can be measured. Without a criterion, it is the
 // fastest variant of this suite.
-func (g *grader) compare(ctx context.Context) error {
+func (g *grader) compare(ctx context.Context, scratch string) error {
 	a := g.Assignment
 	names := a.compared()
 	switch {
-	case a.Kernel.ABI == Program || len(names) == 0 && a.Kernel.ABI == user.CUDA:
+	case a.Kernel.ABI == Program:
+		folder := filepath.Join(scratch, ofReference)
+		source := filepath.Join(folder, filepath.Base(a.Kernel.Reference))
+		text, err := os.ReadFile(filepath.Join(a.folder, a.Kernel.Reference))
+		if err := cmp.Or(err, os.Mkdir(folder, 0o755), os.WriteFile(source, text, 0o644)); err != nil {
+			return fmt.Errorf("the reference of the assignment: %w", err)
+		}
+		v, _, err := g.openProgram(ctx, user.Kernel{Path: source}, folder, ofReference)
+		if err != nil {
+			return fmt.Errorf("the reference of the assignment: %w", err)
+		}
+		g.others, names = []gemm.Variant{v}, nil
+	case len(names) == 0 && a.Kernel.ABI == user.CUDA:
 		return nil
 	case len(names) == 0 && a.Rules.Threads > 1:
 		names = []string{"parallel/packed"}
@@ -146,6 +158,14 @@ func (g *grader) compare(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// limits are the limits of a kernel.
+func (g *grader) limits() user.Limits {
+	r := g.Assignment.Rules
+	memory, _ := humanize.ParseBytes(r.Memory) // Read has the error
+	return user.Limits{Memory: int64(memory), File: 64 << 20, Processes: 64 + r.Threads,
+		Time: r.Time * time.Duration(r.Threads)}
 }
 
 // entry is a submission that is ready to be measured, or its fault.
@@ -180,19 +200,22 @@ func (g *grader) prepare(ctx context.Context, s submission, folder string) (e en
 	}
 	if err == nil && k.CUDA() {
 		e.variants, err = g.Device(k)
+	} else if err == nil && a.Kernel.ABI == Program {
+		var v gemm.Variant
+		v, e.Compiler, err = g.openProgram(ctx, k, folder, e.name())
+		e.variants = []gemm.Variant{v}
 	} else if err == nil {
-		err = os.Chmod(folder, 0o777)                    // for the user that a compiler is confined to; nobody else sees the folder
-		memory, _ := humanize.ParseBytes(a.Rules.Memory) // Read has the error
+		err = os.Chmod(folder, 0o777) // for the user that a compiler is confined to; nobody else sees the folder
 		e.kernels, err = user.Open(ctx, []user.Kernel{k}, user.Options{Flags: a.Rules.Options + " -lm",
 			Threads: a.Rules.Threads, Folder: folder, CompileTime: a.Rules.Compile, Forbidden: a.Rules.Forbidden,
-			Limits: user.Limits{Memory: int64(memory), File: 64 << 20, Processes: 64 + a.Rules.Threads,
-				Time: a.Rules.Time * time.Duration(a.Rules.Threads)}})
+			Limits: g.limits()})
 		if err == nil {
 			e.variants = e.kernels.Variants()
-			e.Compiler = strings.ReplaceAll(e.kernels.Said()[0], folder+"/", "")
+			e.Compiler = e.kernels.Said()[0]
 			err = e.kernels.Faults()[0]
 		}
 	}
+	e.Compiler = strings.ReplaceAll(e.Compiler, folder+"/", "")
 	if err != nil {
 		e.Fault = note.Read(output.Line(strings.ReplaceAll(err.Error(), folder+"/", "")))
 	}
@@ -269,7 +292,7 @@ func pool(r *record.Record, more record.Record) {
 func (g *grader) cases(s shape, variants []gemm.Variant) (out []plan.Case) {
 	for _, v := range variants {
 		params := gemm.Params{}
-		if v.Has("threads") {
+		if v.Has("threads") && g.Assignment.Kernel.ABI != Program {
 			params["threads"] = g.Assignment.Rules.Threads
 		}
 		out = append(out, plan.Request{Experiment: record.MainLadder, Variant: v, Type: g.Assignment.Kernel.Type,

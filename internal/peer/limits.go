@@ -12,12 +12,13 @@ import (
 // Limits confine a process and what it starts, as far as the system permits: library/confine.c has how. The
 // environment has PATH and folders for temporary files alone.
 type Limits struct {
-	Holder    string // the file of Program
-	Folder    string // that it sees besides the folders of the system, and begins in
-	Write     bool   // it may write there
-	Memory    int64  // bytes of address space of a process
-	File      int64  // bytes of a file
-	Processes int    // and threads
+	Holder    string   // the file of Program
+	Folder    string   // that it sees besides the folders of the system, and begins in
+	Write     bool     // it may write there
+	Read      []string // further folders that it sees
+	Memory    int64    // bytes of address space of a process
+	File      int64    // bytes of a file
+	Processes int      // and threads
 	// Time is the processor time of a request; 0: no limit. The system counts it in seconds.
 	Time time.Duration
 }
@@ -40,12 +41,12 @@ func (l *Limits) confine(cmd *exec.Cmd, read ...string) *exec.Cmd {
 	return cmd
 }
 
-// confineProgram is confine for a command of another program, which has been found.
-func (l *Limits) confineProgram(cmd *exec.Cmd) *exec.Cmd {
+// Confine returns a command, whose program has been found, within the limits but for Time; nil: as it is.
+func (l *Limits) Confine(cmd *exec.Cmd) *exec.Cmd {
 	if l == nil {
 		return cmd
 	}
-	var read []string
+	read := l.Read
 	if path, err := filepath.EvalSymlinks(cmd.Path); err == nil { // such as a compiler in the home folder
 		if beside := filepath.Dir(filepath.Dir(path)); !slices.Contains([]string{"/", "/usr", "/usr/local"}, beside) {
 			read = append(read, beside)

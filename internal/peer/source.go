@@ -56,7 +56,7 @@ func (c Compiler) Run(ctx context.Context, limit time.Duration, arguments ...str
 	var said ends
 	cmd := exec.CommandContext(ctx, c.Command[0], slices.Concat(c.Command[1:], arguments)...)
 	cmd.Stdout, cmd.Stderr = &said, &said
-	err := ipc.Run(c.Limits.confineProgram(cmd), time.Second)
+	err := ipc.Run(c.Limits.Confine(cmd), time.Second)
 	return said.String(), cmp.Or(ctx.Err(), err)
 }
 
