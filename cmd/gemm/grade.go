@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -76,6 +77,9 @@ func runGrade(c *cli.Context) error {
 				return nil, err
 			}
 			d, err := userkernel.Read(user.Family+"/"+k.Name, k.Path, k.Symbol, k.Type, launch)
+			if d.Fault != "" {
+				err = errors.New(d.Fault)
+			}
 			return userkernel.Variants(nil, []userkernel.Kernel{d}), err
 		},
 		Processes: run.Processes{Worker: workerOf(c.Context).Serve, NoWorker: remote.NoWorker},

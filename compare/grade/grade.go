@@ -153,7 +153,7 @@ func (g *grader) compare(ctx context.Context, scratch string) error {
 	}
 	rows, err := g.turn(ctx, g.shapes[0], g.others)
 	for _, r := range rows {
-		if !r.Speed() {
+		if !r.Speed() && (a.Kernel.ABI != user.CUDA || r.Status != record.Unavailable) { // a host may have no GPU
 			return fmt.Errorf("the rubric compares with %s, which is %s: %s", r.Variant, r.Status, r.Reason)
 		}
 	}

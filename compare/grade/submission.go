@@ -135,8 +135,8 @@ func (s *submission) kernel(a Assignment) (user.Kernel, error) {
 	}
 	k.Path, k.More = found[0], found[1:]
 	for _, path := range k.More {
-		if language(path) != language(k.Path) || language(path) == library {
-			return k, fmt.Errorf("%s and %s are in different languages, or are several libraries: hand in one kernel",
+		if l := language(path); l != language(k.Path) || l == library || k.CUDA() {
+			return k, fmt.Errorf("%s and %s are not one kernel in C, C++ or Fortran: hand in one file, or one language",
 				filepath.Base(k.Path), filepath.Base(path))
 		}
 	}
