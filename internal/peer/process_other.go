@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // errNoProcess: only Linux ends a stopped process together with the process that started it.
@@ -17,7 +18,10 @@ var errNoProcess = errors.New("libraries have processes of their own on Linux on
 func Program() (string, error) { return "", errNoProcess }
 
 // Process is a process that answers requests: there is none on this system.
-type Process struct{ pid int }
+type Process struct {
+	pid   int
+	limit time.Duration
+}
 
 func start(*exec.Cmd, syscall.Signal) (*Process, error) { return nil, errNoProcess }
 
