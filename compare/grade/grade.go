@@ -3,6 +3,7 @@ package grade
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,6 +73,10 @@ func Grade(ctx context.Context, o Options) (Class, error) {
 		return c, err
 	}
 	defer scratch.Remove()
+	// Without files of its own, the user that a kernel is confined to has to come through, but sees no names.
+	if err := os.Chmod(scratch.Path, 0o711); err != nil {
+		return c, err
+	}
 	g := grader{Options: o, shapes: o.Assignment.shapes(!local)}
 	if c.Unconfined, err = user.Unconfined(); err != nil {
 		return c, fmt.Errorf("a kernel needs a process of its own: %w", err)
@@ -94,7 +99,7 @@ func Grade(ctx context.Context, o Options) (Class, error) {
 		group.Go(func() {
 			jobs <- struct{}{}
 			defer func() { <-jobs }()
-			ready[i] = g.prepare(ctx, all[i], filepath.Join(scratch.Path, fmt.Sprint(i)))
+			ready[i] = g.prepare(ctx, all[i], filepath.Join(scratch.Path, rand.Text()))
 		})
 	}
 	group.Wait()
