@@ -69,7 +69,7 @@ func (t *Tail) Write(data []byte) (int, error) {
 func (t *Tail) end() {
 	text := strings.TrimSpace(string(t.line))
 	t.line = nil
-	if text == "" {
+	if strings.Trim(text, "-") == "" { // as mpirun prints round a message
 		return
 	}
 	t.lines = append(t.lines, text)
