@@ -22,6 +22,8 @@ type clockCheck struct {
 	least   time.Duration // by which the clocks exceeded what may be, in the least suspicious request
 	excess  float64       // the ratio of that request
 	asked   int           // requests that computed
+	far     int           // of them took far longer than reported
+	farther float64       // the largest of their ratios
 }
 
 // idleRuns is the number of requests that call nothing, and idleTime the time from which one is enough. A request
@@ -62,12 +64,22 @@ func (p *clockCheck) add(at clocks, reported time.Duration) {
 	if beyond := took - reported - reported/4 - slack; p.asked == 0 || beyond < p.least {
 		p.least, p.excess = beyond, float64(took)/float64(reported)
 	}
+	if at.cpu > 0 && took > 3*reported+p.nothing.wall+4*slack {
+		p.far++
+		p.farther = max(p.farther, float64(took)/float64(reported))
+	}
 	p.asked++
 }
 
-// err returns an error if no request was as short as the process reports.
+// err returns an error if no request was as short as the process reports, or a tenth were far from it: a process may
+// report some times right.
 func (p *clockCheck) err() error {
-	if p.asked < leastAsked || p.least <= 0 {
+	switch {
+	case p.asked < leastAsked:
+		return nil
+	case p.far > 1 && 10*p.far > p.asked:
+		p.excess = p.farther
+	case p.least <= 0:
 		return nil
 	}
 	return note.Suspect{Reason: fmt.Sprintf(
