@@ -31,12 +31,14 @@ func gradeCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "assignment", DefaultText: "none", Usage: "`FILE`: the assignment, in YAML"},
 			&cli.StringFlag{Name: "in", DefaultText: "none",
-				Usage: "`DIR`: folder with a folder for each submission, or one submission: then its hidden sizes are left out"},
+				Usage: "`DIR`: folder with a folder for each submission, or one submission: then its hidden sizes are " +
+					"left out"},
 			&cli.StringFlag{Name: "out", DefaultText: "none", Usage: "`DIR`: folder for the results and the feedback"},
 			&cli.IntFlag{Name: "jobs", Value: runtime.GOMAXPROCS(0), DefaultText: "the processors",
 				Usage: "`COUNT`: submissions that are compiled at a time; they are measured one after the other"},
 			&cli.StringFlag{Name: "cpus", DefaultText: "all", Usage: "`LIST`: processors to measure on, such as 2-3"},
-			&cli.DurationFlag{Name: "time", DefaultText: "100ms", Usage: "`DURATION`: most time for the samples of a row"},
+			&cli.DurationFlag{Name: "time", DefaultText: "100ms",
+				Usage: "`DURATION`: most time for the samples of a row"},
 			switchFlag("resume", "keep the results in --out of submissions that have not changed"),
 			jsonFlag("the results"), forceFlag("replace the existing file of --json"),
 		},

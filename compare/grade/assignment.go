@@ -71,13 +71,13 @@ type Criterion struct {
 	Name   string
 	Points float64
 	// Right gives points for right results: the share of the shapes of a class that are right. The classes are public,
-	// hidden, odd (a dimension is odd), even (none is), square, slender (a dimension is four times another one) and all.
+	// hidden, odd (a dimension is odd), even (none is), square, slender (a dimension is four times another) and all.
 	Right string `word:"class"`
 	// Whole gives points only if all shapes of the class are right.
 	Whole bool
 	// Speed gives points for the speed over that of Speed: peak, the name of a variant such as reference/openblas,
-	// reference of the ABI program, or rank, the share of the other submissions that are not faster. The ratio is the mean
-	// over all shapes. A submission that is wrong at any shape has no points.
+	// reference of the ABI program, or rank, the share of the others that are not faster. The ratio is the mean over
+	// all shapes, each by the fastest tenth of the samples. A submission that is wrong at any shape has no points.
 	Speed string `word:"speed"`
 	// From and To are the ratios with no points and with all. Between them points are linear.
 	From, To float64
@@ -141,7 +141,8 @@ func (a *Assignment) check(at func(path ...any) string) error {
 	a.Language, a.Leaderboard = cmp.Or(a.Language, "en"), cmp.Or(a.Leaderboard, "named")
 	k.Type, r.Options = cmp.Or(k.Type, "f64"), cmp.Or(r.Options, user.DefaultFlags)
 	k.Function = cmp.Or(k.Function, user.Usual(k.ABI, k.Type))
-	r.Time, r.Compile, r.Memory = cmp.Or(r.Time, 10*time.Second), cmp.Or(r.Compile, time.Minute), cmp.Or(r.Memory, "2GiB")
+	r.Time, r.Compile = cmp.Or(r.Time, 10*time.Second), cmp.Or(r.Compile, time.Minute)
+	r.Memory = cmp.Or(r.Memory, "2GiB")
 	r.Threads, r.Ranks = cmp.Or(r.Threads, 1), cmp.Or(r.Ranks, 1)
 	memory, unreadable := humanize.ParseBytes(r.Memory)
 	h := a.Sizes.Hidden

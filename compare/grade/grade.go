@@ -305,7 +305,8 @@ func (g *grader) cases(s shape, variants []gemm.Variant) (out []plan.Case) {
 			params["threads"] = g.Assignment.Rules.Threads
 		}
 		out = append(out, plan.Request{Experiment: record.MainLadder, Variant: v, Type: g.Assignment.Kernel.Type,
-			Shape: s.Shape, Alpha: 1, Params: params, Processors: runtime.GOMAXPROCS(0), Turn: "grade " + s.String()}.Case())
+			Shape: s.Shape, Alpha: 1, Params: params, Processors: runtime.GOMAXPROCS(0),
+			Turn: "grade " + s.String()}.Case())
 	}
 	return out
 }

@@ -56,9 +56,9 @@ func (g *grader) openProgram(ctx context.Context, k user.Kernel, folder, name st
 		return v, said, fmt.Errorf("%s does not compile: %s", k.Path, user.FirstError(said, err))
 	}
 	p := program{g: g, file: file, data: folder + ".data"}
-	v = gemm.Variant{Name: name, Doc: "a program with main, " + filepath.Base(k.Path), Role: gemm.UserKernel, Can: gemm.Stages,
-		Bound:  gemm.Classical,
-		Params: []gemm.Param{{Name: "threads", Doc: "processors of the ranks", Default: g.Assignment.Rules.Ranks, Min: 1}},
+	v = gemm.Variant{Name: name, Doc: "a program with main, " + filepath.Base(k.Path), Role: gemm.UserKernel,
+		Can: gemm.Stages, Bound: gemm.Classical,
+		Params: []gemm.Param{{Name: "threads", Doc: "of the ranks", Default: g.Assignment.Rules.Ranks, Min: 1}},
 		F64:    func(gemm.Params) (gemm.Multiplier[float64], error) { return multiplier[float64]{p}, nil },
 		F32:    func(gemm.Params) (gemm.Multiplier[float32], error) { return multiplier[float32]{p}, nil },
 	}

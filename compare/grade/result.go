@@ -14,8 +14,8 @@ type Result struct {
 	Marks      []Mark    `json:"marks"`              // in the order of the rubric
 	Points     float64   `json:"points"`
 	Most       float64   `json:"most"`
-	// Rows are those of the submission, whose variant is user/SUBMISSION, and, in the same turns, of what it is compared
-	// with, from small to large.
+	// Rows are those of the submission, whose variant is user/SUBMISSION, and, in the same turns, of what it is
+	// compared with, from small to large.
 	Rows []record.Record `json:"rows"`
 }
 
@@ -24,8 +24,8 @@ type Mark struct {
 	Criterion string  `json:"criterion"`
 	Points    float64 `json:"points"`
 	Most      float64 `json:"most"` // 0: it is not marked here, see Why
-	// Value is the share of shapes that are right, or the ratio of the speeds. Interval holds it with a probability
-	// of 95 %; nil: there is none.
+	// Value is the share of shapes that are right, or the ratio of the speeds. Interval holds it, and the ratio of
+	// the median speeds with a probability of 95 %; nil: there is none.
 	Value    record.Number `json:"value"`
 	Interval *[2]float64   `json:"interval,omitempty"`
 	// Why says what was wrong, one note for each shape, or why there are no points.

@@ -120,7 +120,7 @@ func (r *Result) ratio(of string) (out ratio) {
 			continue
 		}
 		other := r.row(row.Shape, of)
-		to, lo, hi := float64(other.Gflops), 1.0, 1.0
+		to, fastest, lo, hi := float64(other.Gflops), undisturbed(row), 1.0, 1.0
 		switch {
 		case !row.Speed():
 			return ratio{why: []note.Note{note.New("grade-speed", row.Label(), row.Status)}}
@@ -130,17 +130,29 @@ func (r *Result) ratio(of string) (out ratio) {
 			to = 100 * float64(row.Gflops/row.PercentPeak)
 		default:
 			lo, hi = bounds(other)
+			fastest /= undisturbed(other)
 		}
 		if of != ofPeak && !other.Speed() || !(to > 0) {
-			out.why = append(out.why, note.New("grade-other", of, row.Label(), cmp.Or(other.Reason.Text, "there is none")))
+			reason := cmp.Or(other.Reason.Text, "there is none")
+			out.why = append(out.why, note.New("grade-other", of, row.Label(), reason))
 			continue
 		}
 		x := float64(row.Gflops) / to
 		slow, fast := bounds(row)
-		out.value, out.lo, out.hi, n = out.value+x, out.lo+x*slow/hi, out.hi+x*fast/lo, n+1
+		out.value, n = out.value+x*fastest, n+1
+		out.lo, out.hi = out.lo+x*min(fastest, slow/hi), out.hi+x*max(fastest, fast/lo)
 	}
 	out.value, out.lo, out.hi = out.value/n, out.lo/n, out.hi/n
 	return out
+}
+
+// undisturbed returns the speed that a tenth of the samples of a row exceed, relative to its speed, which is of their
+// median. Other load can only make a sample longer.
+func undisturbed(r *record.Record) float64 {
+	if len(r.Samples) == 0 {
+		return 1
+	}
+	return float64(r.Median) / slices.Sorted(slices.Values(r.Samples))[(len(r.Samples)-1)/10]
 }
 
 // bounds returns the interval of the speed of a row, relative to its speed.

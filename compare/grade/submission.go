@@ -102,7 +102,8 @@ func (s *submission) copyTo(to string, a Assignment) error {
 		}
 		bytes += int(info.Size())
 		if files++; files > mostFiles || bytes > mostBytes {
-			return fmt.Errorf("it has more than %d files or %d MiB: hand in the sources alone", mostFiles, mostBytes>>20)
+			return fmt.Errorf("it has more than %d files or %d MiB: hand in the sources alone", mostFiles,
+				mostBytes>>20)
 		}
 		text, err := root.ReadFile(path)
 		fmt.Fprintf(sum, "%q %d\n%s", path, len(text), text)
@@ -141,8 +142,8 @@ func (s *submission) kernel(a Assignment) (user.Kernel, error) {
 		}
 	}
 	if k.CUDA() != (a.Kernel.ABI == user.CUDA) {
-		return k, fmt.Errorf("%s is %s, which is not the language of the assignment: its ABI is %s", filepath.Base(k.Path),
-			language(k.Path), a.Kernel.ABI)
+		return k, fmt.Errorf("%s is %s, which is not the language of the assignment: its ABI is %s",
+			filepath.Base(k.Path), language(k.Path), a.Kernel.ABI)
 	}
 	return k, nil
 }
