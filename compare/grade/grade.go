@@ -319,8 +319,9 @@ func (g *grader) turn(ctx context.Context, s shape, variants []gemm.Variant) ([]
 	var store record.Store
 	each := cmp.Or(g.Time, 100*time.Millisecond)
 	d := compare.Driver{Store: &store, Progress: compare.Quiet{}, Seed: 1, Ceilings: 2 * time.Millisecond,
-		Processes: g.Processes, Budget: plan.Budget{Reps: sample.MinForInterval, Time: each, Patience: 10 * each,
-			Timeout: busy * g.Assignment.Rules.Time, Exact: 256, Bursts: 6}}
+		Processes: g.Processes, Budget: plan.Budget{Reps: sample.MinForInterval, Time: each, Exact: 1024, Bursts: 6,
+			// A slow product is called several times too: the first call may be the only right one.
+			Patience: max(10*each, g.Assignment.Rules.Time/2), Timeout: busy * g.Assignment.Rules.Time}}
 	cases := g.cases(s, variants)
 	if err := d.Run(ctx, cases); err != nil {
 		return nil, err
