@@ -107,7 +107,7 @@ func CSV(w io.Writer, doc record.Document) error {
 	cells := make([]string, len(csvColumns))
 	for _, r := range doc.WithPeaks().Records {
 		for i, c := range csvColumns {
-			cells[i] = csvText(output.Line(csvValue(r, c)))
+			cells[i] = output.Cell(csvValue(r, c))
 		}
 		if err := out.Write(cells); err != nil {
 			return err
@@ -115,18 +115,6 @@ func CSV(w io.Writer, doc record.Document) error {
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// csvText returns the text of a cell. A spreadsheet evaluates a text that begins with =, +, - or @ as a formula. Such a
-// text gets an apostrophe before it unless it is a number.
-func csvText(text string) string {
-	if text == "" || strings.IndexByte("=+-@", text[0]) < 0 {
-		return text
-	}
-	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		return text
-	}
-	return "'" + text
 }
 
 // csvNumber returns x so that it reads back as the same number, or nothing where it is not finite.

@@ -18,6 +18,18 @@ func Line(text string) string {
 	return escape(strings.ReplaceAll(text, "\n", "; "), "")
 }
 
+// Cell returns text as a cell of a CSV file has it, in one Line. A spreadsheet evaluates a text that begins with =, +, -
+// or @ as a formula. Such a text gets an apostrophe before it unless it is a number.
+func Cell(text string) string {
+	if text = Line(text); text == "" || strings.IndexByte("=+-@", text[0]) < 0 {
+		return text
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
+	}
+	return "'" + text
+}
+
 // escape escapes what is not shown, except for the characters that are kept.
 func escape(text, kept string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }) < 0 {

@@ -3,6 +3,7 @@ package chapters
 import (
 	"cmp"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math"
@@ -213,6 +214,11 @@ func (s *formatter) note(n record.Note) string {
 	for name, value := range n.Args {
 		plain := fmt.Sprint(value)
 		spaced := duration.ReplaceAllString(plain, "$1 $2")
+		if inner, ok := nested(value); ok {
+			spaced = s.note(inner)
+		} else if status := s.words["status"][plain][s.lang]; name == "Status" && status != "" {
+			spaced = strings.Trim(status, "*")
+		}
 		text = strings.ReplaceAll(text, plain, spaced)
 		ok = ok && strings.Contains(said, "{"+name+"}")
 		said = strings.ReplaceAll(said, "{"+name+"}", spaced)
@@ -221,6 +227,12 @@ func (s *formatter) note(n record.Note) string {
 		return said
 	}
 	return text
+}
+
+// nested returns the note that is an argument of another one, also of one that was read from a file.
+func nested(value any) (n record.Note, ok bool) {
+	data, err := json.Marshal(value)
+	return n, err == nil && json.Unmarshal(data, &n) == nil && n.Text != ""
 }
 
 // reason returns the words for the reason of a gain, with its values.

@@ -88,7 +88,7 @@ func (d drawn) compiler(typ string) chart.Chart {
 		if !ok {
 			continue
 		}
-		g := group(variant, measured(base, 0, 1), 0)
+		g := group(variant, Measured(base, 0, 1), 0)
 		for _, b := range builds[1:] {
 			if r, ok := find(variant, b.name); ok {
 				color := slices.Index(bars.Names, b.legend)
@@ -118,7 +118,7 @@ func (d drawn) orders(typ string) chart.Chart {
 	}
 	for _, o := range all {
 		if o.Speed() {
-			speed := measured(o.Record, 0, float64(o.Gflops))
+			speed := Measured(o.Record, 0, float64(o.Gflops))
 			bars.Groups = append(bars.Groups, group(o.Name, speed, strings.IndexByte("kji", o.Name[2])))
 		}
 	}

@@ -197,8 +197,8 @@ func (d drawn) of(experiment record.Experiment, typ string) []record.Record {
 	return analysis.Pick(d.rows, func(r record.Record) bool { return r.Experiment == experiment && r.Type == typ })
 }
 
-// measured returns y, a speed that goes with r's median, at x, with what the 95 % interval of the median makes of it.
-func measured(r record.Record, x, y float64) chart.Point {
+// Measured returns y, a speed that goes with r's median, at x, with what the 95 % interval of the median makes of it.
+func Measured(r record.Record, x, y float64) chart.Point {
 	pt := chart.At(x, y)
 	if r.CI != nil && r.CI[0] > 0 {
 		pt.Lo, pt.Hi = min(y, y*float64(r.Median)/r.CI[1]), max(y, y*float64(r.Median)/r.CI[0])
@@ -209,7 +209,7 @@ func measured(r record.Record, x, y float64) chart.Point {
 // relative returns at x how many times as fast as base r is. Its interval divides
 // the far ends of the two, and so holds with 90 % at least.
 func relative(r, base record.Record, x float64) chart.Point {
-	pt := measured(r, x, float64(base.Median)/float64(r.Median))
+	pt := Measured(r, x, float64(base.Median)/float64(r.Median))
 	if base.CI != nil && base.CI[0] > 0 {
 		pt.Lo *= min(1, base.CI[0]/float64(base.Median))
 		pt.Hi *= max(1, base.CI[1]/float64(base.Median))

@@ -41,7 +41,7 @@ func (d drawn) gpuRates(compute string, c *chart.Curve) {
 	typ := strings.Replace(compute, "tf32", "f32", 1)
 	rows := d.Rungs(typ)
 	add := func(label string, look chart.Look, r record.Record) {
-		c.Add(label, look, measured(r, float64(r.N), float64(r.Gflops)/1e3))
+		c.Add(label, look, Measured(r, float64(r.N), float64(r.Gflops)/1e3))
 	}
 	for _, r := range rows {
 		if (r.Compute == compute || compute == typ && analysis.Emulates(r)) && drawnAt(rows, analysis.ProblemOf(r)) {
@@ -85,7 +85,7 @@ func (d drawn) gpuRoofline(typ string, c *chart.Curve) {
 		if c.Title = fmt.Sprintf("GPU, %s, n = %d", typ, r.N); !(peak.Gflops <= highest.Gflops) {
 			highest = peak
 		}
-		c.Add(analysis.Algorithm(r.Variant), d.look(r.Variant), measured(r, r.GPU.Intensity, float64(r.Gflops)/1e3))
+		c.Add(analysis.Algorithm(r.Variant), d.look(r.Variant), Measured(r, r.GPU.Intensity, float64(r.Gflops)/1e3))
 	}
 	c.Limit = limit(fmt.Sprintf("measured peak, %s pipe", highest.Pipe), float64(highest.Gflops)/1e3, "TFLOP/s")
 	c.Slope = chart.Slope{Rise: copies / 1e3, Label: limit("copies", copies, "GB/s").Label}
@@ -275,7 +275,7 @@ func (d drawn) codes(of string, c *chart.Curve) {
 		if coder.Threads > 1 {
 			label += fmt.Sprintf(", %d threads", coder.Threads)
 		}
-		c.Add(label, d.lookOfCoder(coder), measured(r, place(r), float64(r.DataGBps)))
+		c.Add(label, d.lookOfCoder(coder), Measured(r, place(r), float64(r.DataGBps)))
 	}
 	// A limit is drawn once at each place.
 	limit := func(label string, look chart.Look, of func(record.Record) float64, keep func(record.Record) bool) {

@@ -39,7 +39,7 @@ func rates(fam string) func(drawn, string, *chart.Curve) {
 		add := func(label string, look chart.Look, r record.Record) {
 			rate, unit := analysis.Speed(r)
 			c.YLabel = unit
-			c.Add(label, look, measured(r, float64(r.N), float64(rate)))
+			c.Add(label, look, Measured(r, float64(r.N), float64(rate)))
 		}
 		threads := 1
 		for _, r := range own {
@@ -70,7 +70,7 @@ func (d drawn) families(typ string, c *chart.Curve) {
 			threads = max(threads, r.Threads)
 		}
 		rate, _ := analysis.Speed(r) // with copies
-		c.Add(label, look, measured(r, float64(r.N), float64(rate)*float64(r.Median)/analysis.HostTime(r)))
+		c.Add(label, look, Measured(r, float64(r.N), float64(rate)*float64(r.Median)/analysis.HostTime(r)))
 	}
 	best := func(family, label string, look int, at func(n int) (record.Record, bool)) {
 		for _, n := range a.AllSizes(family) {
@@ -174,7 +174,7 @@ func (d drawn) roofline(typ string, c *chart.Curve) {
 		if sizes[r.N], c.Title = true, typ+", 1 thread"; len(sizes) == 1 {
 			c.Title += fmt.Sprint(", n = ", r.N)
 		}
-		c.Add(label, look, measured(r.Record, r.Intensity, r.Rate))
+		c.Add(label, look, Measured(r.Record, r.Intensity, r.Rate))
 	}
 	c.Limit = limit("measured peak", peak, "GFLOP/s")
 	c.Slope = chart.Slope{Rise: triad, Label: limit("triad", triad, "GB/s").Label}
@@ -235,7 +235,7 @@ func (d drawn) loops(typ string, c *chart.Curve) {
 			}
 			if key := fmt.Sprint(label, r.N); !seen[key] {
 				seen[key] = true
-				c.Add(label, look, measured(r, float64(r.N), float64(r.Gflops)))
+				c.Add(label, look, Measured(r, float64(r.N), float64(r.Gflops)))
 			}
 		}
 	}
@@ -295,7 +295,7 @@ func (d drawn) comparison(of string, c *chart.Curve) {
 		}
 		for _, m := range g.Cases {
 			if r, ok := m.Row(variant); ok && r.Speed() && r.Median > 0 && m.Cube() {
-				c.Add(variant, look, measured(r, float64(r.N), float64(r.Gflops)))
+				c.Add(variant, look, Measured(r, float64(r.N), float64(r.Gflops)))
 			}
 		}
 	}

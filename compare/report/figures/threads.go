@@ -18,8 +18,8 @@ func (d drawn) openMP(typ string, c *chart.Curve) {
 				x := float64(p.Threads)
 				c.Title = fmt.Sprintf("%s, %s: two collapsed loops, our pool and OpenMP", typ,
 					analysis.OnOneThread(p.Pool).Label())
-				c.Add("pool, "+schedule, chart.LookOf(i), measured(p.Pool, x, float64(p.Pool.Gflops)))
-				c.Add("OpenMP, "+schedule, dashed(chart.LookOf(i), 4), measured(p.OpenMP, x, float64(p.OpenMP.Gflops)))
+				c.Add("pool, "+schedule, chart.LookOf(i), Measured(p.Pool, x, float64(p.Pool.Gflops)))
+				c.Add("OpenMP, "+schedule, dashed(chart.LookOf(i), 4), Measured(p.OpenMP, x, float64(p.OpenMP.Gflops)))
 			}
 		}
 	}

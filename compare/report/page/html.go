@@ -34,7 +34,7 @@ func (p *Page) HTML(w io.Writer, drawings []chart.Drawing) error {
 		emphasis: [2]string{"<em>", "</em>"}, strong: [2]string{"<strong>", "</strong>"},
 		paragraph: [2]string{"<p>", "</p>\n"}, quotation: [2]string{"<blockquote>\n", "</blockquote>\n"},
 		bulleted: [2]string{"<ul>\n", "</ul>\n"}, numbered: [2]string{"<ol>\n", "</ol>\n"},
-		fencedBlock: [2]string{"<pre><code>", "</code></pre>\n"}}
+		fencedBlock: [2]string{"<pre><code>", "</code></pre>\n"}, fold: foldHTML}
 	h.blocks(p.root)
 	if h.err != nil {
 		return h.err
@@ -56,6 +56,11 @@ func (h *htmlWriter) heading(c *ast.Heading) string {
 }
 
 func itemHTML(id string) [2]string { return [2]string{"<li" + given("id", id) + ">", "</li>\n"} }
+
+func foldHTML(name string) [2]string {
+	return [2]string{"<details class=\"fold\">\n<summary>" + escapeHTML(name) + "</summary>\n<pre><code>",
+		"</code></pre>\n</details>\n"}
+}
 
 // given returns an attribute, nothing if its value is empty.
 func given(name, value string) string {

@@ -14,7 +14,7 @@ var (
 	headingLine = regexp.MustCompile(`^(#+) (.*?) \{#([^}]*)\}$`)
 	figureLine  = regexp.MustCompile(`^!\[(.*)\]\(figures/([^/)]+)\.svg\)$`)
 	itemLine    = regexp.MustCompile(`^(\s*(?:[-*+]|\d+\.) )\{#([\w-]+)\} ?`)
-	fenceLine   = regexp.MustCompile("^(`{3,})(algorithm (.*))?")
+	fenceLine   = regexp.MustCompile("^(`{3,})((algorithm|fold) (.*))?")
 	linked      = regexp.MustCompile("``.+?``|`[^`]+`|(!?)\\[((?:`[^`]*`|\\\\.|[^\\]\\\\`])*)\\]\\(([^)\\s]*)\\)")
 )
 
@@ -22,7 +22,7 @@ var (
 // and algorithms, and the table of contents.
 func (p *Page) Markdown(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	var fence string
+	var fence, end string
 	figures, tables, algorithms := 0, 0, 0
 	stop := strings.TrimSpace(p.Words.Stop)
 	cover := p.Cover
@@ -31,15 +31,21 @@ func (p *Page) Markdown(w io.Writer) error {
 		if fence != "" {
 			if line == fence {
 				fence = ""
+				line += end
 			}
 			fmt.Fprintln(b, line)
 			continue
 		}
 		if m := fenceLine.FindStringSubmatch(line); m != nil {
-			fence = m[1]
-			if m[2] != "" {
+			fence, end = m[1], ""
+			switch m[3] {
+			case "algorithm":
 				algorithms++
-				fmt.Fprintf(b, "**%s %d%s** %s\n\n%s\n", p.Words.Algorithm, algorithms, stop, Code(m[3]), fence)
+				fmt.Fprintf(b, "**%s %d%s** %s\n\n%s\n", p.Words.Algorithm, algorithms, stop, Code(m[4]), fence)
+				continue
+			case "fold":
+				end = "\n\n</details>"
+				fmt.Fprintf(b, "<details><summary>%s</summary>\n\n%s\n", escapeHTML(m[4]), fence)
 				continue
 			}
 		}

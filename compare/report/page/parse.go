@@ -25,6 +25,7 @@ import (
 //	[TOC]                        the table of contents
 //	```math                      an equation in TeX's notation
 //	```algorithm NAME            pseudo-code with a caption; several in a row stand side by side
+//	```fold NAME                 text that is folded in HTML and Markdown, with what stands for it
 //	[text](appendix#id)          a section of the appendix
 //	[text](path)                 a file of the repository
 //
@@ -286,6 +287,7 @@ func (p *Page) plain(nodes ...ast.Node) string {
 type style struct {
 	text, code, literal func(string) string
 	link                func(*ast.Link) string
+	fold                func(name string) [2]string // nil: nothing is folded
 	heading             func(*ast.Heading) string
 	item                func(id string) [2]string
 	block               func(*block) // that Markdown has not
@@ -325,7 +327,11 @@ func (w *writer) blocks(n ast.Node) {
 		case *ast.ThematicBreak:
 			w.b.WriteString(w.as.rule)
 		case *ast.FencedCodeBlock:
-			w.b.WriteString(w.as.fencedBlock[0] + w.as.literal(w.lines(c)) + w.as.fencedBlock[1])
+			marks := w.as.fencedBlock
+			if name, ok := strings.CutPrefix(w.info(c), "fold "); ok && w.as.fold != nil {
+				marks = w.as.fold(name)
+			}
+			w.b.WriteString(marks[0] + w.as.literal(w.lines(c)) + marks[1])
 		case *block:
 			w.as.block(c)
 		}
@@ -389,6 +395,18 @@ func (p *Page) text(n *ast.Text) string {
 func (p *Page) has(id string) bool {
 	return p.Shows(id) || slices.Contains(p.items, id) ||
 		slices.ContainsFunc(p.headings, func(h Heading) bool { return h.ID == id })
+}
+
+// Plain returns the paragraphs and lists of the page as text.
+func (p *Page) Plain() string {
+	same := func(s string) string { return s }
+	w := &writer{Page: p}
+	w.as = style{text: same, code: same, literal: same, link: func(n *ast.Link) string { return w.spans(n) },
+		heading:   func(h *ast.Heading) string { return w.spans(h) + "\n" },
+		item:      func(string) [2]string { return [2]string{"- ", "\n"} },
+		paragraph: [2]string{"", "\n"}, block: func(*block) {}, lineBreak: "\n"}
+	w.blocks(p.root)
+	return strings.TrimSpace(w.b.String())
 }
 
 // Source returns the page as it was filled.
