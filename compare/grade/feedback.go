@@ -154,7 +154,7 @@ func (m marked) threshold(x float64) string {
 }
 
 // share reports whether the value is a share of a whole, in percent.
-func (m marked) share() bool { return slices.Contains([]string{"", "peak", "rank"}, m.Rule.Speed) }
+func (m marked) share() bool { return slices.Contains([]string{"", ofPeak, ofRank}, m.Rule.Speed) }
 
 // outcome is a row of the submission, with its speed if it is right.
 type outcome struct {

@@ -18,12 +18,9 @@ import (
 	"gemm/internal/output"
 )
 
-// Submissions is the folder, inside the folder of a class, with a folder for each submission.
-const Submissions = "submissions"
-
 // Write writes the marks of a class into a folder: class.json, leaderboard.html, junit.xml, grades-moodle.csv and
-// grades-canvas.csv, and what WriteOne writes of each submission into submissions/NAME. A file is replaced as a whole
-// or not at all. An error in one submission does not stop the others.
+// grades-canvas.csv, and what WriteOne writes of each submission into the folder of its name. A file is replaced as a
+// whole or not at all. An error in one submission does not stop the others.
 func Write(folder string, c Class) error {
 	var errs []error
 	for _, r := range c.Results {
@@ -31,7 +28,7 @@ func Write(folder string, c Class) error {
 			errs = append(errs, fmt.Errorf("grade: submission %q is no folder of the class", r.Submission))
 			continue
 		}
-		errs = append(errs, WriteOne(filepath.Join(folder, Submissions, r.Submission), c, r))
+		errs = append(errs, WriteOne(filepath.Join(folder, r.Submission), c, r))
 	}
 	p := newPages(c)
 	files := map[string]func(io.Writer) error{

@@ -103,7 +103,7 @@ func TestFeedback(t *testing.T) {
 		var golden bytes.Buffer
 		show := func(name string) { fmt.Fprintf(&golden, "==== %q\n%s", name, files[name]) }
 		for _, r := range c.Results {
-			name := grade.Submissions + "/" + r.Submission + "/"
+			name := r.Submission + "/"
 			show(name + "feedback.md")
 			if err := reporttest.CheckHTML(files[name+"feedback.html"], lang); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -114,7 +114,7 @@ func TestFeedback(t *testing.T) {
 		}
 		show("grades-moodle.csv")
 		show("grades-canvas.csv")
-		show(grade.Submissions + "/-odd/results.json")
+		show("-odd/results.json")
 		reporttest.Golden(t, "feedback."+lang+".golden", golden.Bytes())
 		if err := reporttest.CheckHTML(files["leaderboard.html"], lang); err != nil {
 			t.Error(err)
@@ -249,7 +249,7 @@ func TestWriteFaults(t *testing.T) {
 	if err := grade.Write(folder, c); err == nil || !strings.Contains(err.Error(), `"../x"`) {
 		t.Errorf("a name that leaves the folder: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(folder, grade.Submissions, "suspect", "feedback.html")); err != nil {
+	if _, err := os.Stat(filepath.Join(folder, "suspect", "feedback.html")); err != nil {
 		t.Error(err)
 	}
 	c.Assignment.Language = "fr"

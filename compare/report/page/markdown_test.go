@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -49,5 +50,25 @@ func TestSection(t *testing.T) {
 	}
 	if _, err := set.Fill("endless", nil); err == nil || !strings.Contains(err.Error(), "without end") {
 		t.Errorf("a template that includes itself: %v", err)
+	}
+}
+
+// TestFold folds a block of code in HTML and Markdown, and not in plain text.
+func TestFold(t *testing.T) {
+	p := page.Parse("# T\n\nx\n\na\\*b *c* `d`\n\n- [e](#f)\n\n"+page.Fence("fold <g>", "```\n<h>")+"\n\ni\n", "en", page.Words{})
+	var html, markdown strings.Builder
+	if err := errors.Join(p.HTML(&html, nil), p.Markdown(&markdown)); err != nil {
+		t.Fatal(err)
+	}
+	const folded = "<details class=\"fold\">\n<summary>&lt;g&gt;</summary>\n<pre><code>```\n&lt;h&gt;</code></pre>\n</details>"
+	if !strings.Contains(html.String(), folded) {
+		t.Errorf("no %q in\n%s", folded, html.String())
+	}
+	const want = "<details><summary>&lt;g&gt;</summary>\n\n````\n```\n<h>\n````\n\n</details>\n"
+	if !strings.Contains(markdown.String(), want) {
+		t.Errorf("no %q in\n%s", want, markdown.String())
+	}
+	if got := p.Plain(); got != "a*b c d\n- e\n```\n<h>\ni" {
+		t.Errorf("plain is %q", got)
 	}
 }

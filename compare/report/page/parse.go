@@ -397,14 +397,14 @@ func (p *Page) has(id string) bool {
 		slices.ContainsFunc(p.headings, func(h Heading) bool { return h.ID == id })
 }
 
-// Plain returns the paragraphs and lists of the page as text.
+// Plain returns the paragraphs, lists and code of the page as text.
 func (p *Page) Plain() string {
 	same := func(s string) string { return s }
 	w := &writer{Page: p}
 	w.as = style{text: same, code: same, literal: same, link: func(n *ast.Link) string { return w.spans(n) },
 		heading:   func(h *ast.Heading) string { return w.spans(h) + "\n" },
 		item:      func(string) [2]string { return [2]string{"- ", "\n"} },
-		paragraph: [2]string{"", "\n"}, block: func(*block) {}, lineBreak: "\n"}
+		paragraph: [2]string{"", "\n"}, fencedBlock: [2]string{"", "\n"}, block: func(*block) {}, lineBreak: "\n"}
 	w.blocks(p.root)
 	return strings.TrimSpace(w.b.String())
 }
