@@ -94,6 +94,11 @@ func runGrade(c *cli.Context) error {
 	if err != nil && c.Context.Err() == nil {
 		return err
 	}
+	if c.IsSet("out") {
+		if wrong := grade.Write(c.String("out"), found); wrong != nil {
+			return wrong
+		}
+	}
 	if wrong := writeResult(c, found, func(out io.Writer) { printMarks(out, found) }); wrong != nil {
 		return wrong
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
@@ -57,7 +56,7 @@ type standing struct {
 	Place, Of  int // its place among Of submissions; Of is 0 if there is only one
 }
 
-// ranked returns the results of a class, those with the most points first, then the fastest. Equal points share a place.
+// ranked returns the results of a class by points, then by speed. Equal points share a place.
 func (c Class) ranked() []standing {
 	out := make([]standing, len(c.Results))
 	for i, r := range c.Results {
@@ -169,20 +168,12 @@ func (o outcome) OK() bool { return o.Status == record.OK }
 // Name returns the shape, with what makes it more than a plain product.
 func (o outcome) Name() string { return analysis.ProblemOf(o.Record).Label() }
 
-// submitted reports whether a row is of the submission.
-func submitted(r record.Record) bool { return strings.HasPrefix(r.Variant, "user/") }
-
-// rows returns the last of equal rows that keep says to keep.
-func (s standing) rows(keep func(record.Record) bool) (out []record.Record) {
-	for _, same := range analysis.GroupBy(analysis.Pick(s.Rows, keep), record.Record.ID) {
-		out = append(out, same[len(same)-1])
-	}
-	return out
-}
+// own reports whether a row is of the submission.
+func (s standing) own(r record.Record) bool { return r.Variant == s.name() }
 
 // References returns what the submission is compared with.
 func (s standing) References() []string {
-	rows := s.rows(func(r record.Record) bool { return r.Speed() && !submitted(r) })
+	rows := analysis.Pick(s.Rows, func(r record.Record) bool { return r.Speed() && !s.own(r) })
 	return analysis.Distinct(rows, func(r record.Record) string { return r.Variant })
 }
 
@@ -197,21 +188,16 @@ func (s standing) Unit() string {
 func (s standing) Shapes() []outcome {
 	var out []outcome
 	references := s.References()
-	for _, r := range s.rows(submitted) {
+	for _, r := range analysis.Pick(s.Rows, s.own) {
 		rate, _ := analysis.Speed(r)
 		o := outcome{r, float64(rate), analysis.Percent(r), nil}
 		for _, variant := range references {
-			base := record.Record{}
-			for _, b := range s.rows(func(b record.Record) bool { return b.Variant == variant && b.Problem == r.Problem }) {
-				base = b
-			}
+			base := *s.row(r.Shape, variant)
 			o.Ratios = append(o.Ratios, analysis.Known(base, base.Median)/analysis.Known(r, r.Median))
 		}
 		out = append(out, o)
 	}
-	slices.SortStableFunc(out, func(a, b outcome) int {
-		return analysis.ProblemOf(a.Record).Compare(analysis.ProblemOf(b.Record))
-	})
+	slices.SortStableFunc(out, func(a, b outcome) int { return a.Shape.Compare(b.Shape) })
 	return out
 }
 
@@ -255,9 +241,9 @@ func (s standing) curve() chart.Curve {
 		Top: true}
 	references := s.References()
 	square := func(r record.Record) bool { return r.Speed() && r.IsCube() && r.Batch == 0 }
-	for _, r := range s.rows(square) {
+	for _, r := range analysis.Pick(s.Rows, square) {
 		label, look := "submission", chart.Look{Color: chart.Ink}
-		if !submitted(r) {
+		if !s.own(r) {
 			label, look = r.Variant, chart.LookOf(slices.Index(references, r.Variant))
 		}
 		rate, _ := analysis.Speed(r)

@@ -32,7 +32,8 @@ func Write(folder string, c Class) error {
 	}
 	p := newPages(c)
 	files := map[string]func(io.Writer) error{
-		"class.json": asJSON(c), "junit.xml": p.junit(c), "grades-moodle.csv": p.moodle(c), "grades-canvas.csv": canvas(c),
+		"class.json": asJSON(c), "junit.xml": p.junit(c), "grades-moodle.csv": p.moodle(c),
+		"grades-canvas.csv": canvas(c),
 	}
 	if board := c.Assignment.Leaderboard; board != "none" {
 		files["leaderboard.html"] = func(w io.Writer) error {
@@ -170,13 +171,15 @@ func (p *pages) junit(c Class) func(io.Writer) error {
 		for _, m := range c.standing(r).Marked() {
 			one := junitCase{Class: r.Submission, Name: m.Criterion}
 			if m.Points < m.Most {
-				one.Failure = &junitFailure{plainNumber(m.Points) + " / " + plainNumber(m.Most), p.fill("why", m).Plain()}
+				points := plainNumber(m.Points) + " / " + plainNumber(m.Most)
+				one.Failure = &junitFailure{points, p.fill("why", m).Plain()}
 				suite.Failures++
 			}
 			suite.Cases = append(suite.Cases, one)
 		}
 		suite.Tests = len(suite.Cases)
-		all.Tests, all.Failures, all.Suites = all.Tests+suite.Tests, all.Failures+suite.Failures, append(all.Suites, suite)
+		all.Tests, all.Failures = all.Tests+suite.Tests, all.Failures+suite.Failures
+		all.Suites = append(all.Suites, suite)
 	}
 	return func(w io.Writer) error {
 		if _, err := io.WriteString(w, xml.Header); err != nil {
@@ -188,8 +191,8 @@ func (p *pages) junit(c Class) func(io.Writer) error {
 	}
 }
 
-// moodle writes the grades as Moodle imports them: a column that identifies the student (docs.moodle.org, Grade import),
-// the points, and feedback.
+// moodle writes the grades as Moodle imports them: a column that identifies the student, the points, and feedback
+// (docs.moodle.org, Grade import).
 func (p *pages) moodle(c Class) func(io.Writer) error {
 	rows := [][]string{{"Username", c.Assignment.Title, "Feedback"}}
 	for _, r := range c.Results {

@@ -68,7 +68,8 @@ func class(lang string) grade.Class {
 	add(hostile, note.Read("it does not compile: "+hostile), "x.c:1: error: "+hostile, [4]float64{},
 		[4]float64{none, none, none, none}, []note.Note{note.Read(hostile)})
 	add("suspect", note.Note{}, "", [4]float64{5, 2.5, 0, 0}, [4]float64{0.5, 1, none, none},
-		[]note.Note{note.New("peak", 7, 40, "GFLOP/s")}, row(64), row(128, reason(record.Suspect, "peak", 7, 40, "GFLOP/s")))
+		[]note.Note{note.New("peak", 7, 40, "GFLOP/s")}, row(64),
+		row(128, reason(record.Suspect, "peak", 7, 40, "GFLOP/s")))
 	return c
 }
 

@@ -55,12 +55,14 @@ func TestSection(t *testing.T) {
 
 // TestFold folds a block of code in HTML and Markdown, and not in plain text.
 func TestFold(t *testing.T) {
-	p := page.Parse("# T\n\nx\n\na\\*b *c* `d`\n\n- [e](#f)\n\n"+page.Fence("fold <g>", "```\n<h>")+"\n\ni\n", "en", page.Words{})
+	fold := page.Fence("fold <g>", "```\n<h>")
+	p := page.Parse("# T\n\nx\n\na\\*b *c* `d`\n\n- [e](#f)\n\n"+fold+"\n\ni\n", "en", page.Words{})
 	var html, markdown strings.Builder
 	if err := errors.Join(p.HTML(&html, nil), p.Markdown(&markdown)); err != nil {
 		t.Fatal(err)
 	}
-	const folded = "<details class=\"fold\">\n<summary>&lt;g&gt;</summary>\n<pre><code>```\n&lt;h&gt;</code></pre>\n</details>"
+	const folded = "<details class=\"fold\">\n<summary>&lt;g&gt;</summary>\n<pre><code>```\n&lt;h&gt;</code></pre>\n" +
+		"</details>"
 	if !strings.Contains(html.String(), folded) {
 		t.Errorf("no %q in\n%s", folded, html.String())
 	}
