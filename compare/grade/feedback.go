@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
@@ -14,6 +15,7 @@ import (
 	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
 	"gemm/compare/report/page"
+	"gemm/internal/note"
 )
 
 //go:embed text/*.md
@@ -167,6 +169,17 @@ func (o outcome) OK() bool { return o.Status == record.OK }
 
 // Name returns the shape, with what makes it more than a plain product.
 func (o outcome) Name() string { return analysis.ProblemOf(o.Record).Label() }
+
+// Cause returns the reason without how the result was checked.
+func (o outcome) Cause() note.Note {
+	n := o.Reason
+	for at := 0; at >= 0 && strings.HasPrefix(n.Code, "wrong-"); {
+		if at = strings.LastIndex(n.Text, ": "); at >= 0 {
+			n = note.Read(n.Text[at+2:])
+		}
+	}
+	return n
+}
 
 // own reports whether a row is of the submission.
 func (s standing) own(r record.Record) bool { return r.Variant == s.name() }

@@ -23,6 +23,7 @@ import (
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/number"
 	"gemm/compare/report/page"
+	"gemm/internal/note"
 )
 
 //go:embed en/*.md zh/*.md tables/*.yaml words.yaml
@@ -229,8 +230,12 @@ func (s *formatter) note(n record.Note) string {
 	return text
 }
 
-// nested returns the note that is an argument of another one, also of one that was read from a file.
+// nested returns the note that is an argument of another one, also as its text or read from a file.
 func nested(value any) (n record.Note, ok bool) {
+	if text, plain := value.(string); plain {
+		n = note.Read(text)
+		return n, n.Code != ""
+	}
 	data, err := json.Marshal(value)
 	return n, err == nil && json.Unmarshal(data, &n) == nil && n.Text != ""
 }

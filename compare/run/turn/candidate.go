@@ -172,7 +172,7 @@ func (t *candidate) integersRight(ctx context.Context) bool {
 		return true
 	}
 	t.addVerdict(v)
-	t.row.Reason = note.Note{Text: "of integers, whose product is exact: " + t.row.Reason.Text}
+	t.row.Reason = note.New("wrong-integers", t.row.Reason)
 	return false
 }
 
