@@ -181,6 +181,15 @@ func (o outcome) Cause() note.Note {
 	return n
 }
 
+// Unmeasured returns why nothing was measured, without the file.
+func (s standing) Unmeasured() note.Note {
+	_, rest, _ := strings.Cut(s.Fault.Text, ": ")
+	if inner := note.Read(rest); s.Fault.Code == "" && inner.Code != "" {
+		return inner
+	}
+	return s.Fault
+}
+
 // own reports whether a row is of the submission.
 func (s standing) own(r record.Record) bool { return r.Variant == s.name() }
 

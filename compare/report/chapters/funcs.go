@@ -212,6 +212,7 @@ var duration = regexp.MustCompile(`^([0-9.]+)(ns|µs|ms|s)$`)
 func (s *formatter) note(n record.Note) string {
 	text := strings.TrimSuffix(n.Text, ".")
 	said, ok := s.words["note"][n.Code][s.lang]
+	var values []string
 	for name, value := range n.Args {
 		plain := fmt.Sprint(value)
 		spaced := duration.ReplaceAllString(plain, "$1 $2")
@@ -222,10 +223,10 @@ func (s *formatter) note(n record.Note) string {
 		}
 		text = strings.ReplaceAll(text, plain, spaced)
 		ok = ok && strings.Contains(said, "{"+name+"}")
-		said = strings.ReplaceAll(said, "{"+name+"}", spaced)
+		values = append(values, "{"+name+"}", spaced)
 	}
-	if ok && !strings.Contains(said, "{") {
-		return said
+	if ok && 2*strings.Count(said, "{") == len(values) {
+		return strings.NewReplacer(values...).Replace(said)
 	}
 	return text
 }
