@@ -228,6 +228,24 @@ func (s standing) Bad() []outcome {
 	return analysis.Pick(s.Shapes(), func(o outcome) bool { return !o.OK() })
 }
 
+// fault is why some shapes have no right result.
+type fault struct {
+	outcome  // the smallest
+	Problems []analysis.Problem
+}
+
+// Faults returns what is wrong, with the shapes.
+func (s standing) Faults() (out []fault) {
+	for _, same := range analysis.GroupBy(s.Bad(), func(o outcome) string { return string(o.Status) + o.Cause().Text }) {
+		f := fault{outcome: same[0]}
+		for _, o := range same {
+			f.Problems = append(f.Problems, analysis.ProblemOf(o.Record))
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
 // Odd reports whether results are wrong for shapes with an odd dimension, and only for these.
 func (s standing) Odd() bool {
 	odd := func(o outcome) bool { return (o.M|o.N|o.K)&1 == 1 }
@@ -242,7 +260,7 @@ func (s standing) Advice() []string {
 		if o.Status == record.Timeout {
 			return string(record.Timeout)
 		}
-		return o.Reason.Code
+		return o.Cause().Code
 	})
 }
 

@@ -58,13 +58,16 @@ func class(lang string) grade.Class {
 	reason := func(status record.Status, code string, args ...any) func(*record.Record) {
 		return reporttest.WithStatus(status, note.New(code, args...).Text)
 	}
+	const residual = "residual 0.4 exceeds the componentwise bound 0: element (64, 0) is 0, want 7"
 	none := float64(record.None())
 	add("王小明 - right", note.Note{}, "", [4]float64{10, 2.5, 6, 5}, [4]float64{1, 1, 0.333, 0.5}, nil, row(64), row(65),
 		row(128))
 	add("-odd", note.Note{}, hostile, [4]float64{5, 0, 0, 0}, [4]float64{0.5, 0, none, none},
-		[]note.Note{note.New("kernel-behind", "C", 3)}, row(64), row(128),
+		[]note.Note{note.New("grade-row", "33", record.Wrong, note.New("kernel-behind", "C", 3)),
+			note.New("grade-row", "65", record.Wrong, note.New("wrong-integers", residual))}, row(64), row(128),
 		row(33, reason(record.Wrong, "kernel-behind", "C", 3)),
-		row(65, reason(record.Wrong, "kernel-unwritten", 64, 0)))
+		row(63, reason(record.Wrong, "kernel-behind", "C", 3)),
+		row(65, reason(record.Wrong, "wrong-integers", residual)))
 	add(hostile, note.Read("it does not compile: "+hostile), "x.c:1: error: "+hostile, [4]float64{},
 		[4]float64{none, none, none, none}, []note.Note{note.Read(hostile)})
 	add("suspect", note.Note{}, "", [4]float64{5, 2.5, 0, 0}, [4]float64{0.5, 1, none, none},
