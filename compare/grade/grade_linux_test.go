@@ -65,7 +65,7 @@ double add(double x, double y) { return x + y; }`)
 		t.Errorf("right: %v of %v points, %q: %+v", right.Points, right.Most, right.Compiler, right.Marks)
 	}
 	if wrong.Marks[2].Points != 0 || wrong.Marks[3].Points != 0 || len(wrong.Marks[0].Why) != 1 ||
-		!strings.HasPrefix(wrong.Marks[0].Why[0].Text, "65: error: it does not write element (0, 64) of C") {
+		!strings.HasPrefix(wrong.Marks[0].Why[0].Text, "at 65, error: it does not write element (0, 64) of C") {
 		t.Errorf("wrong: %+v", wrong.Marks)
 	}
 	write("empty/f.c", product)
