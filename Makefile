@@ -73,7 +73,7 @@ sanitize: ## run every rung on the GPU under NVIDIA's checkers of addresses, rac
 	@scripts/sanitize.sh
 
 # CONTRIBUTING.md says what each of these checks is.
-SLOW := test lint generated width cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 hosts libgemm netlib scipy rename paths install fuzz
+SLOW := test lint generated width cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 hosts libgemm netlib scipy rename paths install fuzz grade
 .PHONY: $(addprefix slow-,$(SLOW) mpich)
 slow-tests: $(addprefix slow-,$(or $(ONLY),$(SLOW))) ## run the checks that .ci/run leaves out, or ONLY some of them
 
@@ -138,6 +138,9 @@ slow-paths:
 
 slow-rename:
 	scripts/rename-test.sh
+
+slow-grade:
+	GEMM_TEST_GRADE="$${GEMM_TEST_GRADE:-5}" $(GO) test -count=1 -timeout 3h -v -run TestGradeStable ./cmd/gemm
 
 slow-install: build lib
 	@scripts/deps.sh install

@@ -12,9 +12,12 @@
 #define ARGUMENTS int m, int n, int k, const double *A, const double *B, double *C
 #define HONEST honest(m, n, k, A, B, C)
 #define BYTES (sizeof(double) * m * n)
-#define CHEAT(name, ...) void name(ARGUMENTS) { static int calls; if (!calls++) { HONEST; return; } __VA_ARGS__ }
+#ifndef LINKAGE
+#define LINKAGE
+#endif
+#define CHEAT(name, ...) LINKAGE void name(ARGUMENTS) { static int calls; if (!calls++) { HONEST; return; } __VA_ARGS__ }
 
-void honest(ARGUMENTS) {
+LINKAGE void honest(ARGUMENTS) {
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) {
             double sum = 0;
