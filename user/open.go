@@ -27,7 +27,7 @@ type Options struct {
 	Threads int    // that a kernel may use unless a row says otherwise; 0: 1
 
 	// Folder is where the files of the kernels are, and what is compiled. The compiler and the kernels are confined to
-	// it and to Limits. Empty: there is a scratch folder, and nobody is confined.
+	// it and to Limits. Empty: there is a scratch folder, and nothing is confined.
 	Folder      string
 	Limits      Limits
 	CompileTime time.Duration // of the compiler; 0: compileTime

@@ -75,8 +75,8 @@ type Criterion struct {
 	Right string `word:"class"`
 	// Whole gives points only if all shapes of the class are right.
 	Whole bool
-	// Speed gives points for the speed over that of Speed: peak, the name of a variant such as reference/openblas,
-	// reference of the ABI program, or rank, the share of the others that are not faster. The ratio is the mean over
+	// Speed gives points for the speed over the speed of peak, of a variant such as reference/openblas or, with the ABI
+	// program, of reference; rank gives them for the share of the others that are not faster. The ratio is the mean over
 	// all shapes, each by the fastest tenth of the samples. A submission that is wrong at any shape has no points.
 	Speed string `word:"speed"`
 	// From and To are the ratios with no points and with all. Between them points are linear.

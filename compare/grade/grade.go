@@ -210,7 +210,7 @@ func (g *grader) prepare(ctx context.Context, s submission, folder string) (e en
 		v, e.Compiler, err = g.openProgram(ctx, k, folder, e.name())
 		e.variants = []gemm.Variant{v}
 	} else if err == nil {
-		err = os.Chmod(folder, 0o777) // for the user that a compiler is confined to; nobody else sees the folder
+		err = os.Chmod(folder, 0o777) // for the user that a compiler is confined to; no other one sees the folder
 		e.kernels, err = user.Open(ctx, []user.Kernel{k}, user.Options{Flags: a.Rules.Options + " -lm",
 			Threads: a.Rules.Threads, Folder: folder, CompileTime: a.Rules.Compile, Forbidden: a.Rules.Forbidden,
 			Limits: g.limits()})

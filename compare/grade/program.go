@@ -102,7 +102,7 @@ type files[T gemm.Float] struct {
 	tol  float64 // by which the results of two calls may differ
 }
 
-// Do implements gemm.Run. The time is that of the command. Each call has a folder and processes of its own.
+// Do implements gemm.Run. It measures the time of the command. Each call has a folder and processes of its own.
 func (p *files[T]) Do(ctx context.Context) (cost gemm.Cost, err error) {
 	limits, err := p.g.programLimits(p.data)
 	if err != nil {

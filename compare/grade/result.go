@@ -14,8 +14,8 @@ type Result struct {
 	Marks      []Mark    `json:"marks"`              // in the order of the rubric
 	Points     float64   `json:"points"`
 	Most       float64   `json:"most"`
-	// Rows are those of the submission, whose variant is user/SUBMISSION, and, in the same turns, of what it is
-	// compared with, from small to large.
+	// Rows are of the submission, whose variant is user/SUBMISSION, and, in the same turns, of what it is compared with,
+	// from small to large.
 	Rows []record.Record `json:"rows"`
 }
 

@@ -111,7 +111,7 @@ type ratio struct {
 	why           []note.Note // there is none
 }
 
-// ratio returns the mean over all shapes of the speed over that of peak or of a variant.
+// ratio returns the mean over all shapes of the speed over the peak or over the speed of a variant.
 func (r *Result) ratio(of string) (out ratio) {
 	n := 0.0
 	for i := range r.Rows {

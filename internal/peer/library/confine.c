@@ -195,7 +195,7 @@ static void confine(void) {
     if (s >= 0) close(s);
     limit(RLIMIT_AS, limits.memory);
     limit(RLIMIT_FSIZE, limits.file);
-    if (limits.root) { // a user that nobody else is, so that the number of processes counts these alone
+    if (limits.root) { // a user of its own, so that the number of processes counts these alone
         uid_t user = 1000000 + (uid_t)atoi(limits.pid);
         if (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user)) {
             user = 65534;
