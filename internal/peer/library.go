@@ -20,7 +20,8 @@ var (
 )
 
 // Holder is the program that holds a library.
-var Holder = Source{Name: "peer", Text: []byte(confiner + holder), Compilers: []string{"cc", "gcc", "clang"}, Flags: []string{"-ldl"}}
+var Holder = Source{Name: "peer", Text: []byte(confiner + holder), Compilers: []string{"cc", "gcc", "clang"},
+	Flags: []string{"-ldl"}}
 
 // Library is a process that holds a shared library. Errors of its methods are one line.
 type Library struct{ *Process }
