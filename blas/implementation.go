@@ -69,9 +69,9 @@
 // Arguments are checked as in gonum, and bad ones panic with gonum's messages. In addition, the check here is right for
 // leading dimensions so large that their product with the number of rows overflows. Results differ from gonum's in
 // rounding, and in zeros that meet NaN or Inf: gonum skips products with a zero of one operand. Here 0·NaN is NaN, as in
-// IEEE 754: the zeros of a large A are skipped only if it has little else, and all of B is finite. If β = 0, C is not read; if α = 0, neither A nor B is read. The imaginary parts on
-// the diagonal of a Hermitian matrix are not read; in a result they are 0. A complex α or β without an imaginary part
-// multiplies as a real number.
+// IEEE 754: the zeros of a large A are skipped only if it has little else, and all of B is finite. If β = 0, C is not
+// read; if α = 0, neither A nor B is read. The imaginary parts on the diagonal of a Hermitian matrix are not read; in a
+// result they are 0. A complex α or β without an imaginary part multiplies as a real number.
 //
 // # Range
 //

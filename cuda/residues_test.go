@@ -177,9 +177,11 @@ func TestResidues(t *testing.T) {
 		"hilbert": {func(p int) float64 { return 1 / float64(p+1) }, func(p int) float64 { return 1 / float64(p+7) }},
 		"graded":  {func(p int) float64 { return math.Exp2(float64(-p)) }, func(p int) float64 { return math.Exp2(float64(p)) }},
 		"one":     {func(p int) float64 { return float64(1/(p+1)) * 0x1.fffffffffffffp0 }, normal},
-		"huge":    {func(int) float64 { return 1e300 * random.Float64() }, func(int) float64 { return 1e-300 * random.NormFloat64() }},
-		"tiny":    {func(int) float64 { return 0x1p-1060 * random.Float64() }, func(int) float64 { return 0x1p1000 * random.NormFloat64() }},
-		"zero":    {func(int) float64 { return 0 }, normal},
+		"huge": {func(int) float64 { return 1e300 * random.Float64() },
+			func(int) float64 { return 1e-300 * random.NormFloat64() }},
+		"tiny": {func(int) float64 { return 0x1p-1060 * random.Float64() },
+			func(int) float64 { return 0x1p1000 * random.NormFloat64() }},
+		"zero": {func(int) float64 { return 0 }, normal},
 	}
 	for count := ladder.LeastModuli; count <= len(ladder.Moduli); count++ {
 		e := emulate(t, ladder.Residues(count))

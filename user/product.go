@@ -59,7 +59,7 @@ func (x *multiplier[T]) stage(ctx context.Context, op peer.Operation, c, a, b ge
 	if err != nil {
 		return nil, err
 	}
-	call := peer.Call{ABI: peer.ABI(x.kernel.ABI), Symbol: x.symbol(), Guarded: true}
+	call := peer.Call{ABI: peer.ABI(x.kernel.ABI), Symbol: x.symbol(), Guarded: true, Threads: x.threads}
 	p, err := peer.Stage(ctx, l, call, op, c, a, b)
 	if err != nil {
 		l.Kill()

@@ -56,6 +56,7 @@ func (o Options) Folder(submission string) string { return filepath.Join(o.Out, 
 // grader grades submissions.
 type grader struct {
 	Options
+	seed   uint64 // of the operands: students cannot know it
 	shapes []shape
 	others []gemm.Variant // that submissions are compared with
 }
@@ -77,7 +78,7 @@ func Grade(ctx context.Context, o Options) (Class, error) {
 	if err := os.Chmod(scratch.Path, 0o711); err != nil {
 		return c, err
 	}
-	g := grader{Options: o, shapes: o.Assignment.shapes(!local)}
+	g := grader{Options: o, seed: uint64(time.Now().UnixNano()), shapes: o.Assignment.shapes(!local)}
 	if c.Unconfined, err = user.Unconfined(); err != nil {
 		return c, fmt.Errorf("a kernel needs a process of its own: %w", err)
 	}
@@ -147,10 +148,8 @@ func (g *grader) compare(ctx context.Context, scratch string) error {
 		g.others, names = []gemm.Variant{v}, nil
 	case len(names) == 0 && a.Kernel.ABI == user.CUDA:
 		return nil
-	case len(names) == 0 && a.Rules.Threads > 1:
-		names = []string{"parallel/packed"}
 	case len(names) == 0:
-		names = []string{"serial/packed"}
+		names = append(names, g.production())
 	}
 	for _, name := range names {
 		v, _ := gemm.Lookup(g.Variants, name) // Read knows them
@@ -163,6 +162,14 @@ func (g *grader) compare(ctx context.Context, scratch string) error {
 		}
 	}
 	return err
+}
+
+// production returns the variant that users choose for their products, on threads if the assignment has them.
+func (g *grader) production() string {
+	i := slices.IndexFunc(g.Variants, func(v gemm.Variant) bool {
+		return v.Role == gemm.Production && v.Location == gemm.InProcess && v.Has("threads") == (g.Assignment.Rules.Threads > 1)
+	})
+	return g.Variants[i].Name
 }
 
 // limits are the limits of a kernel.
@@ -318,7 +325,7 @@ const busy = 5
 func (g *grader) turn(ctx context.Context, s shape, variants []gemm.Variant) ([]record.Record, error) {
 	var store record.Store
 	each := cmp.Or(g.Time, 100*time.Millisecond)
-	d := compare.Driver{Store: &store, Progress: compare.Quiet{}, Seed: 1, Ceilings: 2 * time.Millisecond,
+	d := compare.Driver{Store: &store, Progress: compare.Quiet{}, Seed: g.seed, Ceilings: 2 * time.Millisecond,
 		Processes: g.Processes, Budget: plan.Budget{Reps: sample.MinForInterval, Time: each, Exact: 1024, Bursts: 6,
 			// A slow product is called several times too: the first call may be the only right one.
 			Patience: max(10*each, g.Assignment.Rules.Time/2), Timeout: busy * g.Assignment.Rules.Time}}

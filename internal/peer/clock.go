@@ -16,6 +16,7 @@ var epoch = time.Now()
 // clockCheck compares the times that a process reports with clocks outside of it. What else a request costs is known
 // from requests that call nothing.
 type clockCheck struct {
+	threads int // that calls may use
 	times   int // calls of a request
 	runs    int // requests that called nothing
 	nothing clocks
@@ -28,9 +29,11 @@ type clockCheck struct {
 
 // idleRuns is the number of requests that call nothing, and idleTime the time from which one is enough. A request
 // may take a quarter longer than the process reports, and slack. Fewer than leastAsked may all have been disturbed.
+// Threads may spin for spinTime behind a call, and keep a processor from the rest of the request.
 const (
 	leastAsked = 5
 	slack      = 50 * time.Microsecond
+	spinTime   = 20 * time.Millisecond
 	idleRuns   = 5
 	idleTime   = 10 * time.Millisecond
 )
@@ -38,7 +41,7 @@ const (
 // begins reports whether a request that calls nothing is needed before requests of n calls.
 func (p *clockCheck) begins(n int) bool {
 	if p.times != n {
-		*p = clockCheck{times: n}
+		*p = clockCheck{threads: p.threads, times: n}
 	}
 	return p.runs < idleRuns && (p.runs == 0 || p.nothing.wall < idleTime)
 }
@@ -64,7 +67,11 @@ func (p *clockCheck) add(at clocks, reported time.Duration) {
 	if beyond := took - reported - reported/4 - slack; p.asked == 0 || beyond < p.least {
 		p.least, p.excess = beyond, float64(took)/float64(reported)
 	}
-	if at.cpu > 0 && took > 3*reported+p.nothing.wall+4*slack {
+	most := 3*reported + p.nothing.wall + 4*slack
+	if p.threads > 1 {
+		most += spinTime
+	}
+	if at.cpu > 0 && took > most {
 		p.far++
 		p.farther = max(p.farther, float64(took)/float64(reported))
 	}

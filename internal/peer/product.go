@@ -43,6 +43,8 @@ type Call struct {
 	// Guarded: the process looks after every request whether something was written outside the
 	// operands or to A and B, and says so in the error.
 	Guarded bool
+	// Threads is the number of threads that the function may use; 0: 1.
+	Threads int
 }
 
 // Operation is C ← α·op(A)·op(B) + β·C.

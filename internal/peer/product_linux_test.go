@@ -99,15 +99,15 @@ func TestABIs(t *testing.T) {
 		for _, pad := range []int{0, 3} {
 			for _, op := range []Operation{Multiplication,
 				{blas.Trans, blas.NoTrans, 2, 0}, {blas.NoTrans, blas.Trans, 1, -1}, {blas.Trans, blas.Trans, -3, .5}} {
-				product[float64](t, l, Call{Fortran, "dgemm_", guarded}, op, 7, 4, 5, pad)
-				product[float32](t, l, Call{Fortran, "sgemm_", guarded}, op, 5, 7, 3, pad)
-				product[float64](t, l, Call{CBLAS, "cblas_dgemm", guarded}, op, 4, 6, 7, pad)
-				product[float32](t, l, Call{CBLAS, "cblas_sgemm", guarded}, op, 1, 9, 2, pad)
+				product[float64](t, l, Call{Fortran, "dgemm_", guarded, 0}, op, 7, 4, 5, pad)
+				product[float32](t, l, Call{Fortran, "sgemm_", guarded, 0}, op, 5, 7, 3, pad)
+				product[float64](t, l, Call{CBLAS, "cblas_dgemm", guarded, 0}, op, 4, 6, 7, pad)
+				product[float32](t, l, Call{CBLAS, "cblas_sgemm", guarded, 0}, op, 1, 9, 2, pad)
 			}
-			product[float64](t, l, Call{Exchanged, "dgemm_", guarded}, Multiplication, 3, 8, 5, pad)
+			product[float64](t, l, Call{Exchanged, "dgemm_", guarded, 0}, Multiplication, 3, 8, 5, pad)
 		}
-		product[float64](t, l, Call{Square, "square", guarded}, Multiplication, 9, 9, 9, 0)
-		product[float32](t, l, Call{RowMajor, "rows", guarded}, Multiplication, 3, 8, 5, 0)
+		product[float64](t, l, Call{Square, "square", guarded, 0}, Multiplication, 9, 9, 9, 0)
+		product[float32](t, l, Call{RowMajor, "rows", guarded, 0}, Multiplication, 3, 8, 5, 0)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestFaults(t *testing.T) {
 		if l.Ended() {
 			l = open(t, own(t), file)
 		}
-		_, _, err := run(t, l, Call{Square, symbol, true}, 9, 0)
+		_, _, err := run(t, l, Call{Square, symbol, true, 0}, 9, 0)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", symbol, err, want)
 		}
@@ -154,7 +154,7 @@ func TestFaults(t *testing.T) {
 
 // TestGap writes between the columns of C.
 func TestGap(t *testing.T) {
-	_, _, err := run(t, opened(t), Call{Fortran, "gap", true}, 4, 2)
+	_, _, err := run(t, opened(t), Call{Fortran, "gap", true, 0}, 4, 2)
 	const want = "between the elements of column 1 and of the next one"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
@@ -163,7 +163,7 @@ func TestGap(t *testing.T) {
 
 // TestOverwrites calls a function that does not add to C, as the ABI square has it.
 func TestOverwrites(t *testing.T) {
-	p, _, err := run(t, opened(t), Call{Square, "overwrites", true}, 9, 0)
+	p, _, err := run(t, opened(t), Call{Square, "overwrites", true, 0}, 9, 0)
 	gemmtest.Must(t, err)
 	if _, err := p.Repeat(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "of C is wrong in a call that") {
 		_, err = p.Repeat(t.Context(), 8) // the first may have had the operands as they were staged
@@ -175,7 +175,7 @@ func TestOverwrites(t *testing.T) {
 
 // TestReadsOutside reads behind A: the element is the NaN of the zones, and so is what is computed from it.
 func TestReadsOutside(t *testing.T) {
-	p, c, err := run(t, opened(t), Call{Square, "reads", true}, 5, 0)
+	p, c, err := run(t, opened(t), Call{Square, "reads", true, 0}, 5, 0)
 	gemmtest.Must(t, errors.Join(err, p.Collect(t.Context())))
 	if err := p.Corrupted(); err == nil || err.Error() != "it reads outside A or B for element (0, 0) of C" {
 		t.Errorf("%v, want the element (0, 0)", err)

@@ -43,7 +43,8 @@ type verifier[T gemm.Float] struct {
 
 func newVerifier[T gemm.Float](p *Process, call Call, op Operation, k int, c, a, b []gemm.Matrix[T]) *verifier[T] {
 	j := &verifier[T]{process: p, op: op, columns: call.ABI == Fortran || call.ABI == Square,
-		sums: op.Beta != 0 || call.ABI == Square, k: k, a: a, b: b, c: c[0]}
+		sums: op.Beta != 0 || call.ABI == Square, k: k, a: a, b: b, c: c[0],
+		clock: clockCheck{threads: call.Threads}}
 	j.tol = Tolerance(op.Alpha, op.Beta, k, c, a, b)
 	if call.ABI == Square {
 		one := gemm.NewMatrix[T](1, c[0].Cols)
