@@ -652,11 +652,11 @@ func TestRanksCancelled(t *testing.T) {
 // step.
 func TestRanksDeadline(t *testing.T) {
 	forRank0(t)
-	const soon = 2 * time.Millisecond // a product of 3 ranks takes 10 ms
+	const soon = 2 * time.Millisecond // a product of 3 ranks takes 40 ms
 	forVariants(t, nil, func(t *testing.T, v gemm.Variant) {
 		slow := gemm.Params{"local": "serial/naive"}
 		// Few rows: where ranks share processors, a message of each may wait for a turn of the scheduler.
-		r := staging(t, v, slow, newOperands[float64](100, 400, 400, 0))
+		r := staging(t, v, slow, newOperands[float64](100, 400, 1600, 0))
 		for range 2 {
 			ctx, cancel := context.WithTimeout(context.Background(), soon)
 			began := time.Now()

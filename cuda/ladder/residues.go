@@ -153,7 +153,8 @@ func (r Residues) unit(k float64) float64 {
 // ByResidues is the arithmetic of products by residues (Ozaki, Uchino and Imamura, Ozaki Scheme II, arXiv:2504.08009,
 // 2025; the scales are by norms, as in its fast mode). With â = a + δ, |δ_p| ≤ ε‖a‖₂, and the same for b,
 //
-//	|Σ â_p·b̂_p − Σ a_p·b_p| ≤ ε‖a‖₂·‖b‖₁ + ε‖b‖₂·‖a‖₁ + kε²·‖a‖₂‖b‖₂ ≤ (2√k·ε + kε²)·‖a‖₂‖b‖₂,
+//	|Σ â_p·b̂_p − Σ a_p·b_p| ≤ ε‖a‖₂·‖b‖₁ + ε‖b‖₂·‖a‖₁ + kε²·‖a‖₂‖b‖₂
+//	  ≤ (2√k·ε + kε²)·‖a‖₂‖b‖₂,
 //
 // and the sum of the left side is exact and rounded once. If the errors of the 2k elements are independent, with mean
 // zero, the first two terms are at most λ√2·ε·‖a‖₂‖b‖₂ by Hoeffding's inequality.

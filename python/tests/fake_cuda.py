@@ -92,7 +92,7 @@ def _encode(place: int, typ: int, rank: int, address: int, *rest: Any) -> int:
     sizes, strides, box, steps, *how = rest
     words = [list((ctypes.c_uint64 * 2).from_address(sizes)), list((ctypes.c_uint64 * 1).from_address(strides))]
     words += [list((ctypes.c_uint32 * 2).from_address(x)) for x in (box, steps)]
-    wide = {6: 2, 7: 4, 9: 2}[typ] * words[2][0]  # bytes of a row of the box
+    wide = {0: 1, 6: 2, 7: 4, 9: 2}[typ] * words[2][0]  # bytes of a row of the box
     aligned = place % 64 == 0 and address % 16 == 0 and words[1][0] % 16 == 0
     if rank != 2 or not aligned or wide != 128 or max(words[2]) > 256 or words[3] != [1, 1] or how != [0, 3, 3, 0]:
         return 1
