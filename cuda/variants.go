@@ -197,7 +197,7 @@ func params(of []Rung) []gemm.Param {
 			gemm.Param{Name: "split", Doc: "parts that k is divided into; 0: chosen for the shape", Default: 0, Max: 64}},
 		{slices.ContainsFunc(of, func(r Rung) bool { return r.Operands == ladder.ByResidue }),
 			gemm.Param{Name: "moduli", Default: 0, Max: len(ladder.Moduli),
-				Doc: "moduli of products by residues, 7 to 16; 0: 14"}},
+				Doc: "moduli of products by residues, 7 to 20; 0: 14"}},
 		{slices.ContainsFunc(of, func(r Rung) bool { return r.Capped }),
 			gemm.Param{Name: "maxregs", Doc: "most registers per thread; 0: the compiler's choice", Default: 0, Max: 255}},
 	} {

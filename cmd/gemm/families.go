@@ -123,7 +123,7 @@ var ladders = []ladder{
 			{flag: "tile", kind: word,
 				usage: "`LIST`: tiles of block, warp and thread, such as 128x128x8/32x64/8x8; auto: chosen for the shape"},
 			{flag: "split", usage: "`LIST`: parts that k is divided into; 0: chosen for the shape"},
-			{flag: "moduli", usage: "`LIST`: moduli of products by residues, 7 to 16; 0: 14"},
+			{flag: "moduli", usage: "`LIST`: moduli of products by residues, 7 to 20; 0: 14"},
 			{flag: "maxregs", usage: "`LIST`: most registers per thread; 0: the compiler's choice"},
 			{flag: "l2", usage: "`LIST`: state of the L2 cache (cold: operands change from call to call)",
 				kind: option},

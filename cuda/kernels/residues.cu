@@ -7,18 +7,19 @@
 // MODULI[l], between -m/2 and m/2. Vectors are rows of a plane, with zeros behind them.
 //
 // The kernels, in their order: scale, split, gemm (of a rung), join.
-// COUNT moduli; the host computes the other macros:
-// SPLIT_A, PLANES: a Reduction of 64 bits for each modulus m, and one of 32 bits.
-// SPLIT_B: of 64 bits, times (P/m)^-1 mod m. So the residue of a sum of products is z = x*(P/m)^-1 mod m.
-// WEIGHTS[d][g]: byte d of P/m of four moduli; QUOTIENT[d][g]: of 2^23/m, in two bytes. P_LOW and P_HIGH: P.
+// COUNT moduli, for integers of WORDS words of 32 bits; the host computes the other macros:
+// SPLIT_A, PLANES: a Reduction of an integer for each modulus m, and one of 32 bits.
+// SPLIT_B: of an integer, times (P/m)^-1 mod m. So the residue of a sum of products is z = x*(P/m)^-1 mod m.
+// WEIGHTS[d][g]: byte d of P/m of four moduli; QUOTIENT[d][g]: of 2^23/m, in two bytes. PRODUCT: P, by 16 bits.
 
 constexpr int NOT_FINITE = 1 << 20; // the scale of a vector that has NaN or Inf: its integers are 0
 constexpr int LANES = 32, GROUPS = (COUNT + 3) / 4;
+constexpr int SUM = WORDS + 2; // words of an element of the product: with 20 moduli, P/2 is less than 2^155
 
 // Reduction is how an integer plus half of its range is reduced modulo m: its bytes times the weights, 256^i mod m, plus
 // start, are the bits of a float near 1.5*2^23, in which neighbours are integers: a multiple of 256*m, which is
 // m*(1.5*2^23 - centre), and the residue.
-template <int WORDS> struct Reduction { int m, start; float centre; int weights[WORDS]; };
+template <int N> struct Reduction { int m, start; float centre; int weights[N]; };
 
 // Modulus is what an engine needs to reduce 32-bit sums of plane l.
 struct Modulus { int minus; float inverse, centre; int start, weights; };
@@ -129,31 +130,50 @@ extern "C" __global__ void __launch_bounds__(1024) scale(int m, int n, int k, co
         : norm.sum == 0 ? 0 : shift + t - (norm.exponent - 1023);
 }
 
-// integer returns x * 2^scale, rounded to nearest, plus 2^63.
-static __device__ unsigned long long integer(double x, int scale)
+// Integer is an integer plus half of its range.
+struct Integer { unsigned word[WORDS]; };
+
+// integer returns x * 2^scale, rounded to nearest.
+static __device__ Integer integer(double x, int scale)
 {
     const unsigned long long bits = __double_as_longlong(x);
     const int e = (int)(bits >> 52) & 0x7ff, shift = (e > 0 ? e : 1) - 1075 + scale;
     unsigned long long y = bits & (1ull << 52) - 1 | (e > 0 ? 1ull << 52 : 0);
+    unsigned above = 0; // the word above y
     if (scale == NOT_FINITE || shift < -54)
         y = 0;
-    else
-        y = shift >= 0 ? y << shift : y + (1ull << (-shift - 1)) >> -shift;
-    return ((long long)bits < 0 ? -y : y) ^ 1ull << 63;
+    else if (shift < 0)
+        y = y + (1ull << (-shift - 1)) >> -shift;
+    else {
+        if (WORDS > 2 && shift > 0)
+            above = shift < 64 ? y >> (64 - shift) : y << (shift - 64);
+        y = WORDS == 2 || shift < 64 ? y << shift : 0;
+    }
+    if ((long long)bits < 0) {
+        above = ~above + (y == 0);
+        y = -y;
+    }
+    Integer out = {(unsigned)y, (unsigned)(y >> 32)};
+    if (WORDS > 2)
+        out.word[WORDS - 1] = above;
+    out.word[WORDS - 1] ^= 1u << 31;
+    return out;
 }
 
 // residues writes four residues of each plane.
-template <bool OF_A> static __device__ void residues(const unsigned long long (&y)[4], signed char *to, long long plane)
+template <bool OF_A> static __device__ void residues(const Integer (&y)[4], signed char *to, long long plane)
 {
-    constexpr Reduction<2> by[2][COUNT] = {SPLIT_B, SPLIT_A};
+    constexpr Reduction<WORDS> by[2][COUNT] = {SPLIT_B, SPLIT_A};
     #pragma unroll
     for (int l = 0; l < COUNT; l++) {
-        const Reduction<2> &of = by[OF_A][l];
+        const Reduction<WORDS> &of = by[OF_A][l];
         unsigned r[4];
         #pragma unroll
         for (int e = 0; e < 4; e++) {
-            const int bits = add_bytes((unsigned)(y[e] >> 32), of.weights[1],
-                add_bytes((unsigned)y[e], of.weights[0], of.start));
+            int bits = of.start;
+            #pragma unroll
+            for (int w = 0; w < WORDS; w++)
+                bits = add_bytes(y[e].word[w], of.weights[w], bits);
             r[e] = bits - __float_as_int(fmaf(__int_as_float(bits), 1.0f / of.m, of.centre)) * of.m; // low byte
         }
         *(unsigned *)(to + l * plane) = __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040),
@@ -188,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(256) split(int m, int n, int k, int
     for (int v = warp; v < LANES; v += WARPS) {
         const int at = first + v, p = p0 + lane * PER_LANE;
         const int scale = at < x.count ? scales[at] : 0;
-        unsigned long long y[PER_LANE];
+        Integer y[PER_LANE];
         #pragma unroll
         for (int e = 0; e < PER_LANE; e++)
             y[e] = integer(x.along ? at < x.count && p + e < k ? x.at(at, from + p + e) : 0
@@ -237,15 +257,16 @@ static __device__ double rounded(long long high, unsigned long long low, int exp
 }
 
 // join computes C = alpha * op(A)*op(B) + beta*C from the planes of products, COLUMNS neighbours in a thread. The
-// integer is the sum of z*P/m less q*P, where q is the sum of z/m, rounded: it is computed exactly, modulo 2^128. The
+// integer is the sum of z*P/m less q*P, where q is the sum of z/m, rounded: it is computed exactly, modulo 2^(32*SUM). The
 // elements of vectors with NaN or Inf are sums of products of double precision.
 // Launch: ceil(m*ldz/4 / 256) blocks of 256 threads.
 extern "C" __global__ void __launch_bounds__(256) join(int m, int n, int k, double alpha, const double *A, long long lda,
     int along_a, const double *B, long long ldb, int along_b, const int *scales_a, const int *scales_b,
     const unsigned *Z, long long ldz, double beta, double *C, long long ldc)
 {
-    constexpr int COLUMNS = 4, DIGITS = 16;
+    constexpr int COLUMNS = 4, DIGITS = 4 * SUM;
     constexpr unsigned weights[DIGITS][GROUPS] = WEIGHTS, quotient[2][GROUPS] = QUOTIENT;
+    constexpr int product[DIGITS / 2] = PRODUCT;
     const long long at = blockIdx.x * 256ll + threadIdx.x, plane = m * (ldz / COLUMNS);
     const int i = at / (ldz / COLUMNS), j = at % (ldz / COLUMNS) * COLUMNS;
     if (i >= m || j >= n)
@@ -284,6 +305,7 @@ extern "C" __global__ void __launch_bounds__(256) join(int m, int n, int k, doub
                 #pragma unroll
                 for (int g = 0; g < GROUPS; g++)
                     q[d] = add_digits(z[c][g], quotient[d][g], q[d]);
+            const int whole = q[0] + q[1] * 256 + (1 << 22) >> 23;
             #pragma unroll
             for (int d = 0; d < DIGITS; d += 2) {
                 int digits[2] = {};
@@ -293,21 +315,26 @@ extern "C" __global__ void __launch_bounds__(256) join(int m, int n, int k, doub
                     for (int g = 0; g < GROUPS; g++)
                         if (weights[d + e][g] != 0)
                             digits[e] = add_digits(z[c][g], weights[d + e][g], digits[e]);
-                pairs[d / 2] = digits[0] + digits[1] * 256;
+                pairs[d / 2] = digits[0] + digits[1] * 256 - whole * product[d / 2];
             }
-            // 48 bits from three pairs at a time, and a carry.
-            auto three = [&](int d) { return pairs[d] + pairs[d + 1] * (1ll << 16) + pairs[d + 2] * (1ll << 32); };
-            const long long first = three(0), second = three(3) + (first >> 48);
-            const long long third = pairs[6] + pairs[7] * (1ll << 16) + (second >> 48);
-            constexpr unsigned long long MASK = (1ull << 48) - 1;
-            unsigned long long low = first & MASK | second << 48;
-            long long high = (second & MASK) >> 16 | (unsigned long long)third << 32;
-            const long long whole = (q[0] + q[1] * 256 + (1 << 22)) >> 23;
-            const unsigned long long less = whole * P_LOW;
-            const long long less_high = __umul64hi(whole, P_LOW) + (whole < 0 ? -(long long)P_LOW : 0) + whole * P_HIGH;
-            high -= less_high + (low < less);
-            low -= less;
-            x = rounded(high, low, -scale - scale_b);
+            unsigned word[SUM];
+            long long carry = 0;
+            #pragma unroll
+            for (int w = 0; w < SUM; w++) {
+                carry += pairs[2 * w] + pairs[2 * w + 1] * (1ll << 16);
+                word[w] = carry;
+                carry >>= 32;
+            }
+            int exponent = -scale - scale_b;
+            if (SUM > 4 && (int)word[SUM - 1] != (int)word[3] >> 31) { // rounded to odd, it has 128 bits
+                word[0] = word[1] | (word[0] != 0);
+                word[1] = word[2];
+                word[2] = word[3];
+                word[3] = word[SUM - 1];
+                exponent += 32;
+            }
+            auto two = [&](int w) { return word[w] | (unsigned long long)word[w + 1] << 32; };
+            x = rounded(two(2), two(0), exponent);
         }
         double *to = &C[i * ldc + j + c];
         *to = beta == 0 ? alpha * x : fma(beta, *to, alpha * x);

@@ -10,9 +10,9 @@ import (
 	"gemm/roundoff"
 )
 
-// Moduli are what integers are reduced by: at most 256, no two with a common divisor, the largest first. 16 of them hold
-// products of integers of 62 bits, the widest that the kernels split.
-var Moduli = []int64{256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193}
+// Moduli are what integers are reduced by: at most 256, no two with a common divisor, the largest first. 20 of them hold
+// products of integers of 77 bits.
+var Moduli = []int64{256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193, 191, 181, 179, 173}
 
 // The least number of moduli, with which integers up to 64 are multiplied exactly for every k that has an exact sum in
 // double precision, and the number that is chosen: with it an error that an integer is rounded by is at most the
@@ -46,8 +46,12 @@ func (r Residues) Product() *big.Int {
 	return p
 }
 
+// words returns how many words of 32 bits the integers have. Norms with 16 moduli are less than 2⁶³.
+func (r Residues) words() int { return 2 + int(r)/17 }
+
 // Norm returns R, the largest norm of a vector of k integers before they are rounded. Rounding adds at most √k/2. So an
-// element of the product is at most P/2·(1 − 2⁻¹¹), and 2⁻¹² are left for the error of the quotient by P.
+// element of the product is at most P/2·(1 − 2⁻¹¹), and 2⁻¹² are left for the error of the quotient by P: it is the sum
+// of at most 20 residues, of at most 128, times 1/m with an error of 2⁻²⁴.
 func (r Residues) Norm(k int) float64 {
 	p, _ := new(big.Float).SetInt(r.Product()).Float64()
 	return math.Sqrt(p/2*(1-0x1p-11))*(1-0x1p-40) - math.Sqrt(float64(k))/2
@@ -122,22 +126,25 @@ func (r Residues) Options() []string {
 	for _, m := range Moduli[:r] {
 		part := new(big.Int).Div(product, big.NewInt(m))
 		for i, factor := range []*big.Int{one, new(big.Int).ModInverse(part, big.NewInt(m))} {
-			split[i] = append(split[i], reduction(8, factor, m))
+			split[i] = append(split[i], reduction(4*r.words(), factor, m))
 		}
 		planes = append(planes, reduction(4, one, m))
 		parts, shares = append(parts, part), append(shares, big.NewInt((1<<23+m/2)/m))
 	}
-	for d := range 16 {
+	var whole []uint16 // P
+	for d := range 4 * (r.words() + 2) {
 		of = append(of, digits(parts, d))
+		if d%2 == 0 {
+			word := new(big.Int).Rsh(product, uint(8*d))
+			whole = append(whole, uint16(word.And(word, big.NewInt(math.MaxUint16)).Uint64()))
+		}
 	}
 	for d := range 2 {
 		quotient = append(quotient, digits(shares, d))
 	}
-	low := new(big.Int).And(product, new(big.Int).SetUint64(math.MaxUint64))
-	return []string{fmt.Sprintf("-DCOUNT=%d", r), "-DSPLIT_A=" + list(split[0]),
-		"-DSPLIT_B=" + list(split[1]), "-DPLANES=" + list(planes),
-		"-DWEIGHTS=" + list(of), "-DQUOTIENT=" + list(quotient),
-		fmt.Sprintf("-DP_LOW=%vull", low), fmt.Sprintf("-DP_HIGH=%vull", new(big.Int).Rsh(product, 64))}
+	return []string{fmt.Sprintf("-DCOUNT=%d", r), fmt.Sprintf("-DWORDS=%d", r.words()), "-DSPLIT_A=" + list(split[0]),
+		"-DSPLIT_B=" + list(split[1]), "-DPLANES=" + list(planes), "-DWEIGHTS=" + list(of),
+		"-DQUOTIENT=" + list(quotient), "-DPRODUCT=" + list(whole)}
 }
 
 // unit returns what an element changes by when it is rounded, at most, relative to the norm of its vector. The scale is
