@@ -42,10 +42,10 @@ type Kernel struct {
 	Named  bool     // the user gave the name
 }
 
-// abis are the ABIs that users can name; sources in CUDA have one of their own.
+// abis are the ABIs of kernels for processors that users can name.
 var abis = []ABI{Square, RowMajor, Fortran, CBLAS}
 
-// CUDA is the ABI of a source in CUDA.
+// CUDA is the ABI of a source in CUDA, and of a library whose function computes on a GPU.
 const CUDA ABI = "cuda"
 
 var symbolPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -83,8 +83,8 @@ func Parse(text string) (Kernel, error) {
 			}
 		}
 	}
-	if k.ABI != "" && (k.ABI == CUDA) != k.CUDA() {
-		return k, fmt.Errorf("ABI %s of %s: a .cu file has the ABI cuda, and no other file has it", k.ABI, k.Path)
+	if k.ABI != "" && (k.ABI != CUDA && k.CUDA() || k.ABI == CUDA && k.IsSource()) {
+		return k, fmt.Errorf("ABI %s of %s: .cu files have the ABI cuda, and libraries can have it", k.ABI, k.Path)
 	}
 	if k.Path == "" {
 		return k, fmt.Errorf("the path is empty: it must be a library or a source, such as ./dgemm.c")
@@ -99,8 +99,8 @@ func (k Kernel) stem() string {
 	return cmp.Or(stem, "kernel")
 }
 
-// CUDA reports whether the kernel is a source in CUDA.
-func (k Kernel) CUDA() bool { return strings.EqualFold(filepath.Ext(k.Path), ".cu") }
+// CUDA reports whether the kernel computes on a GPU.
+func (k Kernel) CUDA() bool { return k.ABI == CUDA || strings.EqualFold(filepath.Ext(k.Path), ".cu") }
 
 // Language returns what a source is written in: C, C++ or Fortran, and "" for what is no source of a
 // kernel for processors.

@@ -19,6 +19,7 @@ func TestParse(t *testing.T) {
 		"./libmine.so.3":        {Path: "./libmine.so.3", Name: "mine"},
 		"/a=b/x.so:f":           {Path: "/a=b/x.so", Symbol: "f", Name: "f"},
 		"x.so=fortran":          {Path: "x.so", ABI: Fortran, Name: "x"},
+		"x.so:f=cuda:f64":       {Path: "x.so", Symbol: "f", ABI: CUDA, Type: "f64", Name: "f"},
 		"x.so:f_=square:f32":    {Path: "x.so", Symbol: "f_", ABI: Square, Type: "f32", Name: "f_"},
 		"a,b.cpp:f=rowmajor":    {Path: "a,b.cpp", Symbol: "f", ABI: RowMajor, Name: "f"},
 		"lib.so":                {Path: "lib.so", Name: "kernel"},
@@ -41,7 +42,7 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"x.c=foo": `ABI "foo" is unknown: it must be one of square, rowmajor, fortran, cblas`,
 		"x.c=":    `ABI "" is unknown`, "x.c=square:f16": "must be f64 or f32",
-		"x.c:1f": `function "1f"`, "x.c:": `function ""`,
+		"x.c=cuda": "ABI cuda of x.c", "x.cu=square": "ABI square of x.cu", "x.c:1f": `function "1f"`, "x.c:": `function ""`,
 		"": "the path is empty", "x=": "the path is empty", ":f": "the path is empty", "=square": "the path is empty",
 	} {
 		if k, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {

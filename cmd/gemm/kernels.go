@@ -25,7 +25,8 @@ const (
 const (
 	hostKernels = "[NAME=]FILE[:FUNCTION][=ABI[:TYPE]] of a shared library or a source in C, C++ or Fortran; " +
 		"ABI: square, rowmajor, fortran, cblas"
-	gpuKernels = "[NAME=]FILE.cu[:FUNCTION][=cuda:TYPE] of a source in CUDA"
+	gpuKernels = "[NAME=]FILE.cu[:FUNCTION][=cuda:TYPE] of a source in CUDA, or [NAME=]FILE.so:FUNCTION=cuda:TYPE of a " +
+		"shared library"
 )
 
 // bringFlag is the flag of the user's own kernels, of the given kinds.
@@ -115,8 +116,8 @@ func openKernels(c *cli.Context, threads int) (b userKernels, err error) {
 		case k.CUDA() && !has(c, userkernel.BlockFlag):
 			return b, usagef("--bring %s: a source in CUDA is for gemm cuda and gemm compare", text)
 		case !k.CUDA() && !has(c, cflagsName):
-			return b, usagef("--bring %s: a kernel on a GPU is a .cu file; others are for gemm serial, parallel "+
-				"and compare", text)
+			return b, usagef("--bring %s: a kernel on a GPU is a .cu file, or a library with =cuda:TYPE; others are for "+
+				"gemm serial, parallel and compare", text)
 		}
 		kernels = append(kernels, k)
 	}

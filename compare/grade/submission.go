@@ -141,7 +141,7 @@ func (s *submission) kernel(a Assignment) (user.Kernel, error) {
 				filepath.Base(k.Path), filepath.Base(path))
 		}
 	}
-	if k.CUDA() != (a.Kernel.ABI == user.CUDA) {
+	if (language(k.Path) == "CUDA") != (a.Kernel.ABI == user.CUDA) {
 		return k, fmt.Errorf("%s is %s, which is not the language of the assignment: its ABI is %s",
 			filepath.Base(k.Path), language(k.Path), a.Kernel.ABI)
 	}

@@ -197,7 +197,7 @@ func TestUnfit(t *testing.T) {
 func byResidues(t *testing.T, test func(t *testing.T, all []gemm.Variant, v gemm.Variant, p gemm.Params)) {
 	all := onGPU(t)
 	for _, v := range all {
-		for _, moduli := range []int{ladder.LeastModuli, ladder.DefaultModuli, len(ladder.Moduli)} {
+		for _, moduli := range []int{ladder.LeastModuli, ladder.DefaultModuli, 16, 17, len(ladder.Moduli)} {
 			if v.Compute == ladder.ByResidues.Compute {
 				p := gemm.Params{"moduli": moduli}
 				t.Run(v.Name+"/"+p.String(), func(t *testing.T) { test(t, all, v, p) })
@@ -271,6 +271,34 @@ func TestRangeOfResidues(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPanelsOfResidues checks that products are the same bits if their planes do not fit.
+func TestPanelsOfResidues(t *testing.T) {
+	const m, n, k = 700, 600, 900
+	b := device.OnGPU(t)
+	all, normal := cuda.Variants(b), (*rand.Rand).NormFloat64
+	a, x := filled[float64](m, k, 1, normal), filled[float64](k, n, 2, normal)
+	for _, v := range all {
+		if v.Compute != ladder.ByResidues.Compute {
+			continue
+		}
+		t.Run(v.Name, func(t *testing.T) {
+			p := gemm.Params{"l2": "warm"}
+			want, c := gemm.NewMatrix[float64](m, n), gemm.NewMatrix[float64](m, n)
+			multiply(t, all, v.Name, p, want, a, x)
+			device.Leave(t, b, 8*(m*k+k*n+m*n)+12<<20)
+			multiplier, err := gemm.New[float64](v, p)
+			gemmtest.Must(t, err)
+			run, err := multiplier.(gemm.Stager[float64]).Stage(t.Context(), c, a, x)
+			gemmtest.Must(t, err)
+			_, err = run.Do(t.Context())
+			gemmtest.Must(t, errors.Join(err, run.Collect(t.Context()), run.Close()))
+			if !slices.Equal(c.Data, want.Data) {
+				t.Error("the product in panels is another one")
+			}
+		})
+	}
 }
 
 // TestUnbiased checks that the rungs on tensor cores round to TF32, and do not cut off: for positive numbers that makes

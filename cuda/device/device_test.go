@@ -76,7 +76,8 @@ func settings(v gemm.Variant, typ string) []gemm.Params {
 			out = append(out, gemm.Params{"split": 3})
 		}
 		if r.Operands == ladder.ByResidue {
-			out = append(out, gemm.Params{"moduli": ladder.LeastModuli}, gemm.Params{"moduli": len(ladder.Moduli)})
+			out = append(out, gemm.Params{"moduli": ladder.LeastModuli}, gemm.Params{"moduli": 16},
+				gemm.Params{"moduli": len(ladder.Moduli)})
 		}
 	}
 	if n, err := strconv.Atoi(os.Getenv("GEMM_TEST_SETTING")); err == nil {

@@ -27,6 +27,22 @@ func OnGPU(t testing.TB) *Backend {
 	return b
 }
 
+// Leave takes the memory of the GPU but for the given bytes, until the test ends.
+func Leave(t testing.TB, b *Backend, bytes int64) {
+	t.Helper()
+	d, err := b.Device(0)
+	gemmtest.Must(t, err)
+	defer d.bind(&err)()
+	room, err := d.room()
+	gemmtest.Must(t, err)
+	taken, err := d.allocate(room - bytes)
+	gemmtest.Must(t, err)
+	t.Cleanup(func() {
+		defer d.bind(&err)()
+		gemmtest.Must(t, d.free(&taken))
+	})
+}
+
 // TestTaken checks that there is a context on the GPU from open to Close, and none for Describe.
 func TestTaken(t *testing.T) {
 	d, err := find(0)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 	"gorgonia.org/cu"
@@ -15,6 +17,7 @@ import (
 	"gemm/compare/record"
 	"gemm/cuda"
 	"gemm/cuda/userkernel"
+	"gemm/internal/dl"
 )
 
 // UserF32 implements userkernel.Backend.
@@ -39,7 +42,7 @@ func newUserProduct[T gemm.Float](b *Backend, k userkernel.Kernel, p gemm.Params
 		return nil, err
 	}
 	return userProduct[T]{gemmer[T]{&product[T]{d: d, name: k.Name, warm: p.Text("l2") == "warm", verifier: newVerifier[T],
-		engine: &userEngine{d: d, kernel: k}}}}, nil
+		engine: &userEngine{d: d, kernel: k, open: openLibrary[T]}}}}, nil
 }
 
 // userProduct is a product by a kernel of the user's. From and to the host's memory, it is computed once
@@ -76,8 +79,10 @@ func once(ctx context.Context, run gemm.Run, err error) error {
 	return errors.Join(err, run.Close())
 }
 
-// userEngine launches a kernel of the user's.
+// userEngine launches a kernel of the user's, or calls the function of a library that does.
 type userEngine struct {
+	open   func(*userEngine) error
+	call   func(o operands) // of a library
 	d      *Device
 	kernel userkernel.Kernel
 	loaded *kernel
@@ -90,7 +95,9 @@ func (e *userEngine) prepare(s gemm.Shape, _ operands, op cuda.Operation) (err e
 	if most := max(s.M, s.N, s.K); most > math.MaxInt32 {
 		return gemm.Unavailablef("the kernel counts rows and columns in 32 bits, %d is beyond", most)
 	}
-	e.shape, e.op = s, op
+	if e.shape, e.op = s, op; e.kernel.Library {
+		return e.open(e)
+	}
 	var other missing
 	if e.loaded, err = e.d.load(cuda.UserProgram(e.kernel, e.d.arch()), e.kernel.Symbol, 0); errors.As(err, &other) {
 		return e.kernel.Missing(other)
@@ -115,7 +122,25 @@ func (e *userEngine) prepare(s gemm.Shape, _ operands, op cuda.Operation) (err e
 	return allowShared(e.loaded.function, e.kernel.Shared)
 }
 
+// openLibrary finds the function of a library.
+func openLibrary[T gemm.Float](e *userEngine) error {
+	l, err := dl.Open(filepath.Join(e.kernel.Folder, e.kernel.File))
+	if err != nil {
+		return err
+	}
+	var f func(m, n, k int32, alpha T, a, b uintptr, beta T, c, stream uintptr)
+	e.call = func(o operands) {
+		f(int32(e.shape.M), int32(e.shape.N), int32(e.shape.K), T(e.op.Alpha), uintptr(o.a), uintptr(o.b),
+			T(e.op.Beta), uintptr(o.c), uintptr(unsafe.Pointer(e.d.stream.C())))
+	}
+	return l.Bind(map[string]any{e.kernel.Symbol: &f})
+}
+
 func (e *userEngine) start(o operands, _ *marks) error {
+	if e.kernel.Library {
+		e.call(o)
+		return nil
+	}
 	scalar := func(x float64) uint64 {
 		if e.kernel.Type == "f64" {
 			return math.Float64bits(x)
@@ -132,6 +157,9 @@ func (e *userEngine) packs() bool  { return false }
 func (e *userEngine) close() error { return nil }
 
 func (e *userEngine) device() record.Device {
+	if e.kernel.Library {
+		return record.Device{Pipe: e.d.libraryPipe(e.kernel.Type, false)}
+	}
 	out := record.Device{Pipe: e.kernel.Type, Registers: e.loaded.Registers, Spills: e.loaded.Spills,
 		Shared: e.loaded.Shared + e.kernel.Shared, Threads: e.size.Threads(), Blocks: e.size.Blocks()}
 	e.d.occupy(&out)
@@ -139,6 +167,9 @@ func (e *userEngine) device() record.Device {
 }
 
 func (e *userEngine) resolved() gemm.Params {
+	if e.kernel.Library {
+		return gemm.Params{"symbol": e.kernel.Symbol, "digest": e.kernel.Digest()}
+	}
 	return gemm.Params{"symbol": e.kernel.Symbol, "grid_dims": userkernel.Text(e.size.Grid),
 		"block_dims": userkernel.Text(e.size.Block), "smem": e.kernel.Shared, "digest": e.kernel.Digest()}
 }

@@ -5,6 +5,9 @@ package device_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +97,49 @@ func TestUserKernels(t *testing.T) {
 			gemmtest.Must(t, err)
 			device.Exact(t, cuda.Plain, a, x, c, c)
 		})
+	}
+}
+
+// TestUserLibrary computes by a function of a library, which calls the cuBLAS that is open.
+func TestUserLibrary(t *testing.T) {
+	const source = `
+int cublasCreate_v2(void **), cublasSetStream_v2(void *, void *);
+int cublasSgemm_v2(void *, int, int, int, int, int, const float *, const float *, int, const float *, int,
+	const float *, float *, int);
+void f(int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C, void *stream) {
+	static void *blas;
+	if (!blas) cublasCreate_v2(&blas);
+	cublasSetStream_v2(blas, stream);
+	cublasSgemm_v2(blas, 0, 0, N, M, K, &alpha, B, N, A, K, &beta, C, N);
+}`
+	b := device.OnGPU(t)
+	a, x, c := padded[float32](70, 50, 3), padded[float32](50, 90, 0), padded[float32](70, 90, 1)
+	multiply(t, cuda.Variants(b), "cuda/"+cuda.CuBLAS, nil, c, a, x)
+	for i := range a.Data {
+		a.Data[i] = float32(i%7 - 3)
+	}
+	for i := range x.Data {
+		x.Data[i] = float32(i%5 - 2)
+	}
+	path := filepath.Join(t.TempDir(), "f.c")
+	gemmtest.Must(t, os.WriteFile(path, []byte(source), 0o600))
+	if said, err := exec.CommandContext(t.Context(), "cc", "-shared", "-fPIC", "-o", path+".so", path).CombinedOutput(); err != nil {
+		t.Skipf("%v: %s", err, said)
+	}
+	for symbol, want := range map[string]string{"f": "", "g": "has no g"} {
+		k, err := userkernel.Read("user/f", path+".so", symbol, "f32", userkernel.Launch{})
+		gemmtest.Must(t, err)
+		m, err := gemm.New[float32](userkernel.Variants(b, []userkernel.Kernel{k})[0], nil)
+		gemmtest.Must(t, err)
+		if err := m.Multiply(t.Context(), c, a, x); want != "" {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		device.Exact(t, cuda.Plain, a, x, c, c)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package userkernel reads CUDA kernels of users: the source, the kernel in it, and how it is launched. Nothing in this
-// package needs a GPU or a compiler.
+// Package userkernel reads CUDA kernels of users: the source, the kernel in it, and how it is launched; or a library
+// with a function that launches kernels. Nothing in this package needs a GPU or a compiler.
 package userkernel
 
 import (
@@ -18,7 +18,8 @@ import (
 )
 
 // Parameters are the parameters of a kernel in single precision. In double precision, float is double. The
-// matrices are stored by rows, without gaps.
+// matrices are stored by rows, without gaps. A function of a library has one more, cudaStream_t stream: it starts the
+// product on the stream, and need not wait for its end.
 const Parameters = "int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C"
 
 // Kernel is a kernel in a source. It travels to the program that computes on GPUs.
@@ -26,10 +27,12 @@ type Kernel struct {
 	Name   string `json:"name"`   // of the variant, such as user/sgemm
 	File   string `json:"file"`   // base name of the source, in messages of the compiler
 	Folder string `json:"folder"` // where the compiler looks for files that the source includes
-	Source string `json:"source"`
+	Source string `json:"source"` // of a library, the checksum of its file
 	Symbol string `json:"symbol"`
 	Type   string `json:"type"` // f32 or f64; empty: not known, see Fault
 	Launch
+	// Library: the file is a shared library, whose function Symbol is called on the host.
+	Library bool `json:"library,omitempty"`
 	// Fault is why the kernel cannot be launched, as far as the source shows. Its row has it.
 	Fault string `json:"fault,omitempty"`
 }
@@ -37,10 +40,10 @@ type Kernel struct {
 // mostSource is the largest source in bytes.
 const mostSource = 4 << 20
 
-// Read reads the source at path. symbol and typ choose a kernel and its element type. If they are
-// empty, the source must have one kernel with the parameters of a product. What flags leaves empty
-// is what the source says of the launch, or the default. The error says why path cannot be read, or
-// what is wrong with the launch; other faults are in the kernel.
+// Read reads the source at path, whose name ends in .cu, or the library, for which symbol and typ are needed. symbol and
+// typ choose a kernel of a source and its element type. If they are empty, the source must have one kernel with the
+// parameters of a product. What flags leaves empty is what the source says of the launch, or the default. The error says
+// why path cannot be read, or what is wrong with the launch; other faults are in the kernel.
 func Read(name, path, symbol, typ string, flags Launch) (Kernel, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -49,7 +52,8 @@ func Read(name, path, symbol, typ string, flags Launch) (Kernel, error) {
 	case err != nil:
 		return Kernel{}, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > mostSource {
+	library := !strings.EqualFold(filepath.Ext(path), ".cu")
+	if !info.Mode().IsRegular() || info.Size() > mostSource && !library {
 		return Kernel{}, fmt.Errorf("%s is no source: it must be a file of at most %d MiB", path, mostSource>>20)
 	}
 	source, err := os.ReadFile(path)
@@ -61,7 +65,14 @@ func Read(name, path, symbol, typ string, flags Launch) (Kernel, error) {
 		return Kernel{}, err
 	}
 	k := Kernel{Name: name, File: filepath.Base(path), Folder: folder, Source: string(source), Symbol: symbol,
-		Type: typ, Launch: flags}
+		Type: typ, Launch: flags, Library: library}
+	if library {
+		k.Source, k.Launch = fmt.Sprintf("%x", sha256.Sum256(source)), Launch{}
+		if symbol == "" || typ == "" {
+			k.Fault = k.File + ": name the function and its type, as in FILE.so:FUNCTION=cuda:f64"
+		}
+		return k, nil
+	}
 	f, fault := choose(functions(k.Source), symbol, typ)
 	if fault != "" {
 		k.Fault = k.File + ": " + fault

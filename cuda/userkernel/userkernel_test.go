@@ -98,6 +98,20 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestLibrary reads a library, whose function cannot be seen.
+func TestLibrary(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "libmine.so")
+	gemmtest.Must(t, os.WriteFile(path, []byte("1"), 0o600))
+	k, err := Read("user/f", path, "f", "f64", Launch{Grid: "1"})
+	gemmtest.Must(t, err)
+	gemmtest.Must(t, os.WriteFile(path, []byte("2"), 0o600))
+	changed, err := Read("user/f", path, "f", "", Launch{})
+	if err != nil || !k.Library || k.Launch != (Launch{}) || k.Fault != "" || k.Digest() == changed.Digest() ||
+		!strings.Contains(changed.Fault, "libmine.so: name the function and its type") {
+		t.Errorf("%+v, %+v, %v", k, changed, err)
+	}
+}
+
 // TestUnreadable checks the errors of what cannot be read at all.
 func TestUnreadable(t *testing.T) {
 	source := `extern "C" __global__ void f` + product + "{}"
