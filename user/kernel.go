@@ -84,7 +84,7 @@ func Parse(text string) (Kernel, error) {
 		}
 	}
 	if k.ABI != "" && (k.ABI != CUDA && k.CUDA() || k.ABI == CUDA && k.IsSource()) {
-		return k, fmt.Errorf("ABI %s of %s: .cu files have the ABI cuda, and libraries can have it", k.ABI, k.Path)
+		return k, fmt.Errorf("ABI %s of %s: a .cu file has the ABI cuda, and besides only a library can have it", k.ABI, k.Path)
 	}
 	if k.Path == "" {
 		return k, fmt.Errorf("the path is empty: it must be a library or a source, such as ./dgemm.c")
