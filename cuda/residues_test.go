@@ -278,7 +278,7 @@ func TestPanels(t *testing.T) {
 				splits++
 				for o := range 2 { // of A and of B
 					at, ld, to, deep := x(4+3*o)/8, x(5+3*o), x(12+o), x(14)
-					for v := range roundUp(x(o), vectorsOfBlock) {
+					for v := range ceil(x(o), vectorsOfBlock) * vectorsOfBlock {
 						for p := range deep {
 							element := (x(3)+p)*ld + v
 							if x(6+3*o) != 0 { // along
