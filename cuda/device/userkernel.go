@@ -42,7 +42,7 @@ func newUserProduct[T gemm.Float](b *Backend, k userkernel.Kernel, p gemm.Params
 		return nil, err
 	}
 	return userProduct[T]{gemmer[T]{&product[T]{d: d, name: k.Name, warm: p.Text("l2") == "warm", verifier: newVerifier[T],
-		engine: &userEngine{d: d, kernel: k, open: openLibrary[T]}}}}, nil
+		engine: &userEngine{d: d, kernel: k, open: openFunction[T]}}}}, nil
 }
 
 // userProduct is a product by a kernel of the user's. From and to the host's memory, it is computed once
@@ -122,8 +122,8 @@ func (e *userEngine) prepare(s gemm.Shape, _ operands, op cuda.Operation) (err e
 	return allowShared(e.loaded.function, e.kernel.Shared)
 }
 
-// openLibrary finds the function of a library.
-func openLibrary[T gemm.Float](e *userEngine) error {
+// openFunction finds the function of a library.
+func openFunction[T gemm.Float](e *userEngine) error {
 	l, err := dl.Open(filepath.Join(e.kernel.Folder, e.kernel.File))
 	if err != nil {
 		return err
