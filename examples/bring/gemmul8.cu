@@ -3,7 +3,7 @@
 //
 //   sed '/gemmLt</d; /gemm<\(float\|cu\)/,/^}/d; /workSize<true/,/^}/d; /Backend::FP8>(/,/^}/d' \
 //     $PEER/GEMMul8/src/gemmul8.cu >$PEER/GEMMul8/src/real.cu    # double precision by int8 alone: it compiles in less time
-//   nvcc -std=c++20 -O3 -arch=sm_90 -shared -Xcompiler -fPIC -I$PEER/GEMMul8/src scripts/gemmul8.cu \
+//   nvcc -std=c++20 -O3 -arch=sm_90 -shared -Xcompiler -fPIC -I$PEER/GEMMul8/src examples/bring/gemmul8.cu \
 //     -lcublas -lcublasLt -o libgemmul8.so
 //   gemm cuda --type f64 --variants cuda/cublas,cuda/ozaki-wgmma --bring libgemmul8.so:gemmul8_14=cuda:f64
 //
