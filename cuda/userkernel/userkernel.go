@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,8 +165,12 @@ func Variants(b Backend, kernels []Kernel) []gemm.Variant {
 	}
 	var out []gemm.Variant
 	for _, k := range kernels {
+		bound := gemm.Classical
+		if k.Library { // which may compute in another way, such as by residues: then not even integers are exact
+			bound.Largest = func(gemm.Shape, gemm.Params) float64 { return math.Inf(1) }
+		}
 		v := gemm.Variant{
-			Name: k.Name, Doc: "a kernel of the user, " + k.File, Bound: gemm.Classical, Location: gemm.OnGPU,
+			Name: k.Name, Doc: "a kernel of the user, " + k.File, Bound: bound, Location: gemm.OnGPU,
 			Role: gemm.UserKernel, Revision: k.Digest(), Source: k,
 			Can: gemm.Gemms | gemm.Stages | gemm.GemmStages | gemm.Explains | gemm.Repeats,
 			Params: []gemm.Param{
