@@ -197,7 +197,7 @@ func TestUnfit(t *testing.T) {
 func byResidues(t *testing.T, test func(t *testing.T, all []gemm.Variant, v gemm.Variant, p gemm.Params)) {
 	all := onGPU(t)
 	for _, v := range all {
-		for _, moduli := range []int{ladder.LeastModuli, ladder.DefaultModuli, 16, 17, len(ladder.Moduli)} {
+		for _, moduli := range []int{ladder.LeastModuli, ladder.DefaultModuli, 15, 16, 17, len(ladder.Moduli)} {
 			if v.Compute == ladder.ByResidues.Compute {
 				p := gemm.Params{"moduli": moduli}
 				t.Run(v.Name+"/"+p.String(), func(t *testing.T) { test(t, all, v, p) })

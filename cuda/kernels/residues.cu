@@ -133,7 +133,8 @@ extern "C" __global__ void __launch_bounds__(1024) scale(int m, int n, int k, co
 // Integer is an integer plus half of its range.
 struct Integer { unsigned word[WORDS]; };
 
-// integer returns x * 2^scale, rounded to nearest.
+// integer returns x * 2^scale, rounded to nearest, ties to even: where one bit is left out, all errors are of ties, and
+// their mean must be zero.
 static __device__ Integer integer(double x, int scale)
 {
     const unsigned long long bits = __double_as_longlong(x);
@@ -143,7 +144,7 @@ static __device__ Integer integer(double x, int scale)
     if (scale == NOT_FINITE || shift < -54)
         y = 0;
     else if (shift < 0)
-        y = y + (1ull << (-shift - 1)) >> -shift;
+        y = y + ((1ull << (-shift - 1)) - 1 + (y >> -shift & 1)) >> -shift;
     else {
         if (WORDS > 2 && shift > 0)
             above = shift < 64 ? y >> (64 - shift) : y << (shift - 64);
