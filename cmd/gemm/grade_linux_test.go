@@ -290,7 +290,7 @@ func TestGradeStable(t *testing.T) {
 			s.most = 40
 		}
 	}
-	const sizes, limit, speed = "64, 255x256x257, 512, 1024", "20s", "c-ikj, from: 0, to: 1.5, step: 5"
+	const sizes, limit, speed = "64, 255x256x257, 512, 1024", "10s", "c-ikj, from: 0, to: 1.5, step: 5"
 	plant(t, dir, class, sizes, limit, speed)
 	begin := time.Now()
 	results, _ := graded(t, dir)

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -25,6 +24,7 @@ import (
 	"gemm/compare/run"
 	"gemm/internal/note"
 	"gemm/internal/output"
+	"gemm/internal/peer"
 	"gemm/internal/sample"
 	"gemm/user"
 )
@@ -49,9 +49,6 @@ type Options struct {
 
 // mostAgain is how often a submission is measured again whose interval spans more than a step of a criterion.
 const mostAgain = 2
-
-// Folder returns the folder of the results of a submission.
-func (o Options) Folder(submission string) string { return filepath.Join(o.Out, submission) }
 
 // grader grades submissions.
 type grader struct {
@@ -240,7 +237,7 @@ func (g *grader) measure(ctx context.Context, e *entry) error {
 		failed := record.OK
 		for _, s := range g.shapes {
 			variants := append(slices.Clone(e.variants), g.others...)
-			precise := func(r record.Record) bool { return r.Shape != s.Shape || r.CI != nil && r.CI[1] < 1.03*r.CI[0] }
+			precise := func(r record.Record) bool { return r.Shape != s.Shape || exact(r) }
 			if again > 0 && !slices.ContainsFunc(e.Rows, func(r record.Record) bool { return !precise(r) }) {
 				continue
 			}
@@ -269,6 +266,12 @@ func (g *grader) measure(ctx context.Context, e *entry) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// exact reports whether another turn of a row would tell little.
+func exact(r record.Record) bool {
+	slow, fast := bounds(&r)
+	return fast < 1.03*slow
 }
 
 // sure reports whether no interval of a ratio spans more than a step of a criterion.
@@ -335,7 +338,7 @@ func (g *grader) turn(ctx context.Context, s shape, variants []gemm.Variant) ([]
 	}
 	rows := make([]record.Record, len(cases))
 	for _, r := range store.Document().Records {
-		if r.Status == record.Timeout || strings.Contains(r.Reason.Text, syscall.SIGXCPU.String()) {
+		if r.Status == record.Timeout || strings.Contains(r.Reason.Text, peer.Late) {
 			r.Status, r.Reason = record.Timeout, note.New("grade-time", g.Assignment.Rules.Time)
 		}
 		rows[slices.IndexFunc(cases, func(c plan.Case) bool { return c.Variant.Name == r.Variant })] = r
@@ -352,13 +355,14 @@ func (g *grader) save(r Result) error {
 		return nil
 	}
 	text, err := json.MarshalIndent(r, "", " ")
-	return cmp.Or(err, os.MkdirAll(g.Folder(r.Submission), 0o755),
-		output.Write(filepath.Join(g.Folder(r.Submission), resultFile), append(text, '\n'), 0o644, true))
+	folder := folderOf(g.Out, r.Submission)
+	return cmp.Or(err, os.MkdirAll(folder, 0o755),
+		output.Write(filepath.Join(folder, resultFile), append(text, '\n'), 0o644, true))
 }
 
 // load reads the result of a submission.
 func (g *grader) load(submission string) (r Result, found bool) {
-	text, err := os.ReadFile(filepath.Join(g.Folder(submission), resultFile))
+	text, err := os.ReadFile(filepath.Join(folderOf(g.Out, submission), resultFile))
 	err = errors.Join(err, json.Unmarshal(text, &r))
 	for _, row := range r.Rows {
 		err = errors.Join(err, row.Params.Whole(), row.Resolved.Whole())

@@ -28,7 +28,7 @@ func Write(folder string, c Class) error {
 			errs = append(errs, fmt.Errorf("grade: submission %q is no folder of the class", r.Submission))
 			continue
 		}
-		errs = append(errs, WriteOne(filepath.Join(folder, r.Submission), c, r))
+		errs = append(errs, WriteOne(folderOf(folder, r.Submission), c, r))
 	}
 	p := newPages(c)
 	files := map[string]func(io.Writer) error{
@@ -43,6 +43,15 @@ func Write(folder string, c Class) error {
 	}
 	errs = append(errs, writeFiles(folder, files), p.err)
 	return errors.Join(errs...)
+}
+
+// folderOf returns the folder of the results of a submission, which may have the name of a file of the class.
+func folderOf(out, submission string) string {
+	switch submission {
+	case "class.json", "junit.xml", "grades-moodle.csv", "grades-canvas.csv", "leaderboard.html":
+		submission += ".folder"
+	}
+	return filepath.Join(out, submission)
 }
 
 // WriteOne writes the marks of a result of a class into a folder: feedback.md and feedback.html with figures/speed.svg,

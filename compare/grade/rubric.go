@@ -100,14 +100,15 @@ func (c Criterion) speed(m *Mark, x ratio) {
 		return
 	}
 	m.Value, m.Points = record.Number(x.value), c.points(x.value)
-	if x.lo > 0 && !math.IsInf(x.hi, 1) {
+	if !x.few {
 		m.Interval = &[2]float64{x.lo, x.hi}
 	}
 }
 
-// ratio is a ratio of speeds and the interval that holds it with a probability of 95 %.
+// ratio is a ratio of speeds and the interval that holds it with a probability of 95 %, or the range of few samples.
 type ratio struct {
 	value, lo, hi float64
+	few           bool
 	why           []note.Note // there is none
 }
 
@@ -130,6 +131,7 @@ func (r *Result) ratio(of string) (out ratio) {
 			to = 100 * float64(row.Gflops/row.PercentPeak)
 		default:
 			lo, hi = bounds(other)
+			out.few = out.few || other.CI == nil
 			fastest /= undisturbed(other)
 		}
 		if of != ofPeak && !other.Speed() || !(to > 0) {
@@ -139,7 +141,7 @@ func (r *Result) ratio(of string) (out ratio) {
 		}
 		x := float64(row.Gflops) / to
 		slow, fast := bounds(row)
-		out.value, n = out.value+x*fastest, n+1
+		out.value, n, out.few = out.value+x*fastest, n+1, out.few || row.CI == nil
 		out.lo, out.hi = out.lo+x*min(fastest, slow/hi), out.hi+x*max(fastest, fast/lo)
 	}
 	out.value, out.lo, out.hi = out.value/n, out.lo/n, out.hi/n
@@ -155,12 +157,15 @@ func undisturbed(r *record.Record) float64 {
 	return float64(r.Median) / slices.Sorted(slices.Values(r.Samples))[(len(r.Samples)-1)/10]
 }
 
-// bounds returns the interval of the speed of a row, relative to its speed.
+// bounds returns the interval of the speed of a row, or the range of its samples, relative to its speed.
 func bounds(r *record.Record) (slow, fast float64) {
-	if r.CI == nil {
-		return 0, math.Inf(1)
+	ci := r.CI
+	if ci == nil && len(r.Samples) > 0 {
+		ci = &[2]float64{slices.Min(r.Samples), slices.Max(r.Samples)}
+	} else if ci == nil {
+		return 1, 1
 	}
-	return float64(r.Median) / r.CI[1], float64(r.Median) / r.CI[0]
+	return float64(r.Median) / ci[1], float64(r.Median) / ci[0]
 }
 
 // rank returns the share of the other ratios that are not above x with their whole interval.

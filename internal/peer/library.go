@@ -60,7 +60,7 @@ func (p *Process) PID() int { return p.pid }
 // Request sends a request without bytes, and returns the answer. A process whose answer does not come, or whose context
 // ends meanwhile, has ended when Request returns; then the error is the context's, or an ipc.ExitError.
 func (p *Process) Request(ctx context.Context, request string) (string, error) {
-	text, _, err := p.exchange(ctx, request, nil, nil)
+	text, _, err := p.exchange(ctx, request, nil, nil, 1)
 	return text, err
 }
 

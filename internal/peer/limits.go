@@ -19,9 +19,12 @@ type Limits struct {
 	Memory    int64    // bytes of address space of a process
 	File      int64    // bytes of a file
 	Processes int      // and threads
-	// Time is the processor time of a request; 0: no limit. The system counts it in seconds.
+	// Time is the processor time of a call; 0: no limit. It is looked at each second.
 	Time time.Duration
 }
+
+// Late is the text of the error of a call that took longer than Limits.Time.
+const Late = "it takes more processor time than it may"
 
 // confine returns a command of the holder within the limits; nil: as it is.
 func (l *Limits) confine(cmd *exec.Cmd, read ...string) *exec.Cmd {

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,7 +27,7 @@ type Process struct {
 	out    *ipc.Reader
 	stderr ipc.Tail
 	ended  chan struct{} // closed when it has
-	limit  time.Duration // processor time of a request; 0: none
+	limit  time.Duration // processor time of a call; 0: none
 }
 
 // Program returns the file of the compiled Holder, compiled at the first use.
@@ -68,8 +68,8 @@ func (p *Process) signal(s syscall.Signal) {
 const wakeEvery = time.Second
 
 // wake continues the process, and again from time to time until stop is called: a process that is
-// being created can miss the signal. Where python3 is a script, it creates some.
-func (p *Process) wake() (stop func()) {
+// being created can miss the signal. Where python3 is a script, it creates some. It calls look each time.
+func (p *Process) wake(look func()) (stop func()) {
 	p.signal(syscall.SIGCONT)
 	again, done, ended := time.NewTicker(wakeEvery), make(chan struct{}), sync.WaitGroup{}
 	ended.Go(func() {
@@ -77,6 +77,7 @@ func (p *Process) wake() (stop func()) {
 			select {
 			case <-again.C:
 				p.signal(syscall.SIGCONT)
+				look()
 			case <-done:
 				return
 			}
@@ -116,23 +117,23 @@ func (p *Process) Kill() {
 
 // exchange sends a request and the bytes of sent behind it, and returns the answer, whose bytes fill received. It also
 // returns the time from the request to the answer. A process whose answer does not come, or whose context ends
-// meanwhile, has ended when exchange returns; then the error is the context's, or a ipc.ExitError.
-func (p *Process) exchange(ctx context.Context, request string, sent, received [][]byte) (string, clocks, error) {
+// meanwhile, has ended when exchange returns; then the error is the context's, or a ipc.ExitError. The limit of the
+// processor time is that of so many calls, and of one to warm up. The process cannot raise it.
+func (p *Process) exchange(ctx context.Context, request string, sent, received [][]byte, calls int) (string, clocks,
+	error) {
 	if err := ctx.Err(); err != nil {
 		return "", clocks{}, err
 	}
 	defer context.AfterFunc(ctx, func() { p.signal(syscall.SIGKILL) })()
 	defer p.signal(syscall.SIGSTOP)
-	defer p.wake()()
 	word, text, _ := strings.Cut(request, " ")
-	begin := p.clocks()
-	if p.limit > 0 {
-		most := unix.Rlimit{Cur: uint64((begin.cpu + p.limit).Seconds()) + 1, Max: unix.RLIM_INFINITY}
-		if os.Geteuid() == 0 { // others could not raise it again
-			most.Max = most.Cur + 2
+	begin, most, late := p.clocks(), p.limit*time.Duration(calls+1), atomic.Bool{}
+	defer p.wake(func() {
+		if most > 0 && p.clocks().cpu-begin.cpu > most {
+			late.Store(true)
+			p.signal(syscall.SIGKILL)
 		}
-		_ = unix.Prlimit(p.pid, unix.RLIMIT_CPU, &most, nil)
-	}
+	})()
 	err := p.in.Send(word, text, sent...)
 	var answer ipc.Frame
 	var wrong ipc.FormatError
@@ -160,6 +161,9 @@ func (p *Process) exchange(ctx context.Context, request string, sent, received [
 	}
 	if ctx.Err() != nil {
 		return "", at, ctx.Err()
+	}
+	if late.Load() {
+		return "", at, errors.New(Late)
 	}
 	return "", at, ipc.NewExitError("its process", p.cmd.ProcessState, &p.stderr)
 }

@@ -33,6 +33,6 @@ func (*Process) Ended() bool { return true }
 // Kill does nothing.
 func (*Process) Kill() {}
 
-func (*Process) exchange(context.Context, string, [][]byte, [][]byte) (string, clocks, error) {
+func (*Process) exchange(context.Context, string, [][]byte, [][]byte, int) (string, clocks, error) {
 	return "", clocks{}, errNoProcess
 }

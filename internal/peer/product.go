@@ -152,7 +152,7 @@ func StageBy[T gemm.Number](ctx context.Context, p *Process, request string, c g
 // send stages a product by a request of the process, which the rows of the sent matrices follow.
 func send[T gemm.Number](ctx context.Context, p *Process, request string, c, sent []gemm.Matrix[T]) (*Product[T],
 	error) {
-	_, _, err := p.exchange(ctx, request, rows(sent), nil)
+	_, _, err := p.exchange(ctx, request, rows(sent), nil, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (p *Product[T]) Collect(ctx context.Context) error {
 	if p.verifier != nil {
 		return p.verifier.collect(p.c)
 	}
-	_, _, err := p.process.exchange(ctx, "collect", nil, rows(p.c))
+	_, _, err := p.process.exchange(ctx, "collect", nil, rows(p.c), 1)
 	return err
 }
 

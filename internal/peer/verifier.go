@@ -178,7 +178,7 @@ func (j *verifier[T]) exchange(ctx context.Context, request string, times int, s
 		j.results = nil // frees it before
 		j.results = make([]T, size)
 	}
-	text, at, err := j.process.exchange(ctx, request, nil, [][]byte{raw(j.results)})
+	text, at, err := j.process.exchange(ctx, request, nil, [][]byte{raw(j.results)}, times)
 	if err != nil {
 		return at, err
 	}

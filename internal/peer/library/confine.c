@@ -187,6 +187,11 @@ static void confine(void) {
     ssize_t got = readlink("/proc/self", limits.pid, sizeof limits.pid - 1); // of the system still
     if (got < 0) snprintf(limits.pid, sizeof limits.pid, "%d", (int)getpid());
     write_text("/proc/self/oom_score_adj", "1000"); // if memory ends, the system ends this first
+    int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (terminal >= 0) {
+        ioctl(terminal, TIOCNOTTY); // a session of its own would not be stopped with its process group
+        close(terminal);
+    }
     if (!limits.files || new_root()) lacks("files");
     if (chdir(limits.folder ? limits.folder : "/tmp")) chdir("/");
     struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP};
