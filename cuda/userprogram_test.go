@@ -79,9 +79,10 @@ func TestUserProgram(t *testing.T) {
 		}
 	}
 	for source, want := range map[string]string{
-		kernelHead + " {\n\tint unused;\n\tC[0] = x;\n}":  "f.cu(3): error: identifier \"x\" is undefined",
-		"#include \"absent.h\"\n" + kernelHead + " {}":    "f.cu(1): catastrophic error: cannot open source file",
-		"int main() { return 0; }\n" + kernelHead + " {}": "f.cu(1): error: ",
+		kernelHead + " {\n\tint unused;\n\tC[0] = x;\n}":                             "f.cu(3): error: identifier \"x\" is undefined",
+		"#include \"absent.h\"\n" + kernelHead + " {}":                               "f.cu(1): catastrophic error: cannot open source file",
+		"int main() { return 0; }\n" + kernelHead + " {}":                            "f.cu(1): error: ",
+		kernelHead + " { int i; __shared__ float x[99999]; x[M] = M; C[0] = x[N]; }": "ptxas error   : Entry function",
 	} {
 		if _, err := compile(source, ""); !errors.Is(err, nvrtc.ErrCompile) || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "\n") {

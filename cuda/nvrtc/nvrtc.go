@@ -135,12 +135,13 @@ func (l *Library) Compile(p Program) (Image, error) {
 
 // firstError returns the first line of the compiler that is an error, or else its first line.
 func firstError(log string) string {
+	log = strings.ReplaceAll(log, "\x00", "")
 	first, _, _ := strings.Cut(strings.TrimSpace(log), "\n")
 	return cmp.Or(errorLine.FindString(log), first)
 }
 
-// errorLine is an error with file and line, such as "f.cu(3): error: …" or "f.cu(1): catastrophic error: …".
-var errorLine = regexp.MustCompile(`(?m)^.*\(\d+\): (catastrophic )?error\b.*$`)
+// errorLine is an error such as "f.cu(3): error: …", "f.cu(1): catastrophic error: …" or "ptxas error   : …".
+var errorLine = regexp.MustCompile(`(?m)^(.*\(\d+\): (catastrophic )?|ptxas )error\b.*$`)
 
 // The lines that ptxas writes of each kernel.
 var (
