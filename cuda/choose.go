@@ -17,7 +17,7 @@ const launchTime = 2.5e-6
 // is false if the operands do not permit the widest copies of the kernel. The tiles of a batch are not cut along k.
 func (r Rung) choose(g GPU, s gemm.Shape, batch int, wide bool, p gemm.Params) (Plan, error) {
 	var ignored string
-	if batch == 0 { // settings are tuned for one product
+	if batch == 0 && !r.Three { // settings are tuned for one product
 		var found Plan
 		if found, ignored = r.tuned(g, s, wide, p); found.Tile != (Tile{}) {
 			return found, nil
@@ -111,8 +111,27 @@ func (r Rung) speed(t Tile) ladder.Speed {
 }
 
 // predict returns a predicted time in seconds, to compare settings with: the time of the
-// multiprocessor with the most blocks.
+// multiprocessor with the most blocks, and what comes before.
 func (p Plan) predict(g GPU) float64 {
+	return p.prepares() + p.multiplies(g)
+}
+
+// prepares returns the time in seconds of the kernels that round or split operands for the copy engine.
+func (p Plan) prepares() float64 {
+	a, b := float64(p.M)*float64(p.K), float64(p.K)*float64(p.N)
+	switch {
+	case p.Rung.Operands == ladder.Split:
+		return 2e-5 + (8*a+12*b)/2.5e12
+	case p.byRows():
+		a = b
+		fallthrough
+	case p.Rung.Operands == ladder.Rounded:
+		return 5e-6 + 8*a/3e12
+	}
+	return 0
+}
+
+func (p Plan) multiplies(g GPU) float64 {
 	if t := p.Tail; t.Blocks > 0 {
 		slowest := t.Each
 		if t.Whole > 0 {

@@ -107,6 +107,14 @@ func TestKernels(t *testing.T) {
 					if r.Splits && arch == 90 {
 						cut := Plan{Rung: r, Tile: tile, Widths: r.Widest(), Tail: Tail{Blocks: 1}}
 						compilePlan(t, l, cut, fmt.Sprintf("%s/%s %v cut sm_%d", r.Type, r.Name, tile, arch), arch, got)
+						if r.Turns {
+							cut.Shape = gemm.Shape{M: 2, N: 1, K: 1}
+							compilePlan(t, l, cut, fmt.Sprintf("%s/%s %v tall sm_%d", r.Type, r.Name, tile, arch), arch, got)
+						}
+						if three := r.three("tuned"); r.Turns && tile.BM*tile.BN == 64*128 {
+							cut.Rung = three
+							compilePlan(t, l, cut, fmt.Sprintf("%s/%s %v three sm_%d", r.Type, r.Name, tile, arch), arch, got)
+						}
 					}
 				}
 			}

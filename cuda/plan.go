@@ -37,6 +37,7 @@ type Plan struct {
 	Batch int // products of a batch; 0: one product, and no batch
 	// Resident is the most blocks of a Persistent kernel; 0: one for each tile.
 	Resident int
+	Instead  bool // of the rung that was asked for
 	// Ignored is the reason why a setting that gemm tune found is not used; empty if it is, or if there is none.
 	Ignored string
 }
@@ -155,6 +156,12 @@ func (p Plan) Resolved(requested gemm.Params) gemm.Params {
 	if p.Tail.Blocks > 0 && p.Split == 1 {
 		out["cut"] = p.Tail.String()
 	}
+	if p.Rung.Three {
+		out["products"] = "3 of tf32"
+	}
+	if p.Instead {
+		out["ran"] = Family + "/" + p.Rung.Name
+	}
 	if len(anew) > 0 {
 		out["anew"] = strings.Join(anew, ", ")
 	}
@@ -198,8 +205,13 @@ func (p *Plan) lay(g GPU, a, b *Operand) {
 	if r.AsStored {
 		p.LayA = r.boxed(a, p.TransA, p.M, p.K)
 	}
-	if r.AsStored || r.Operands == ladder.Rounded { // whose copy engine reads B as it is stored
+	switch { // the copy engine reads it as it is stored
+	case p.byRows():
+		p.LayA = r.boxed(a, false, p.M, p.K)
+	case r.AsStored, r.Operands == ladder.Rounded:
 		p.LayB = r.boxed(b, p.TransB, p.K, p.N)
+	}
+	if r.AsStored || r.Operands == ladder.Rounded {
 		return
 	}
 	if !r.Copies || r.Narrow == 0 {
@@ -319,10 +331,15 @@ func (p Plan) Waves(multiprocessors, places int) (waves, fill float64) {
 // tiles returns the tiles of C, of all matrices C of a batch, with those beyond it that fill up clusters.
 func (p Plan) tiles() int {
 	cluster := max(1, p.Rung.Cluster)
-	if p.Rung.Stacked {
+	if p.Rung.Stacked || p.byRows() {
 		return ceil(p.M, p.Tile.BM*cluster) * ceil(p.N, p.Tile.BN) * cluster
 	}
 	return max(1, p.Batch) * ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN*cluster) * cluster
+}
+
+// byRows reports whether B is rounded before a product of TF32, not A. Blocks of a cluster then lie below each other.
+func (p Plan) byRows() bool {
+	return p.Rung.Turns && p.Tile.BM == 128 && (p.Tile.BN != 128 || p.N < p.M)
 }
 
 // Packed returns the elements of A and of B as they are laid out anew.
@@ -363,6 +380,12 @@ func (p Plan) options() []string {
 	}
 	if p.Rung.Pads && p.LayA != (Layout{}) && p.LayB != (Layout{}) {
 		out = append(out, "-DPADDED=1")
+	}
+	if p.byRows() {
+		out = append(out, "-DBY_ROWS=1")
+	}
+	if p.Rung.Three {
+		out = append(out, "-DTHREE")
 	}
 	if p.MaxReg > 0 {
 		out = append(out, fmt.Sprintf("-DBLOCKS=%d", p.Rung.BlocksWithin(p.Tile, p.MaxReg)))
@@ -433,6 +456,9 @@ func (r Rung) ParseTile(text string) (Tile, error) {
 	}
 	_, err := fmt.Sscanf(text, format, numbers...)
 	wrong := func(n any) bool { return *n.(*int) < 1 || *n.(*int) > mostEdge }
+	if own := slices.IndexFunc(r.Tiles, func(own Tile) bool { return own.Name() == text }); own >= 0 {
+		return r.Tiles[own], nil // with its stages
+	}
 	if err != nil || t.Name() != text || slices.ContainsFunc(numbers, wrong) {
 		return t, fmt.Errorf("%w: tile is %q, must be %s of %s, such as %s", gemm.ErrParam, text, form, r.Name,
 			r.Tiles[0].Name())

@@ -129,6 +129,9 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 	if op.Alpha == 0 { // no slices are left
 		q.Tail, q.Split = Tail{}, 1
 	}
+	if other, ok := q.instead(g, op, a, b, c, p); ok {
+		return other, nil
+	}
 	from := q.lay(op, arch, a, b)
 	depth := s.K
 	if op.Alpha == 0 {
@@ -140,7 +143,7 @@ func (r Rung) Sequence(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gem
 	case ladder.Boxed:
 		q.boxes(kernel, op, depth, from, c)
 	case ladder.Rounded:
-		q.rounded(kernel, op, depth, from, c)
+		err = q.rounded(kernel, op, depth, from, c)
 	case ladder.Split:
 		err = q.split(kernel, op, depth, from, c)
 	case ladder.ByResidue:

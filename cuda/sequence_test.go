@@ -20,7 +20,7 @@ func sequences(t *testing.T, f func(name string, q Sequence, op Operation, a, b,
 	for _, typ := range gemm.TypeNames() {
 		for _, r := range Ladder(typ) {
 			for _, s := range []gemm.Shape{{M: 512, N: 512, K: 512}, {M: 63, N: 65, K: 4097},
-				{M: 4095, N: 4095, K: 4095}, {M: 64, N: 64, K: 1 << 16}, {M: 3, N: 5, K: 0}} {
+				{M: 4095, N: 4095, K: 4095}, {M: 64, N: 64, K: 1 << 16}, {M: 9000, N: 40, K: 4100}, {M: 3, N: 5, K: 0}} {
 				for _, op := range []Operation{Plain, {TransA: true, Alpha: 2, Beta: 3}, {TransB: true, Alpha: -1},
 					{TransA: true, TransB: true, Alpha: 1, Beta: 1}, {Alpha: 0, Beta: 1}} {
 					if typ == "gf256" && op != Plain {
@@ -55,7 +55,7 @@ func (l Launch) String() string {
 func parameters(t *testing.T, l Launch) []string {
 	t.Helper()
 	source := l.Program.Source
-	for _, macro := range []string{"CUT", "BATCH", "GUARDED"} {
+	for _, macro := range []string{"CUT", "BATCH", "GUARDED", "THREE"} {
 		if !slices.Contains(l.Program.Options, "-D"+macro) {
 			source = regexp.MustCompile(`(?s)#ifdef `+macro+`\n.*?#endif`).ReplaceAllString(source, "")
 		}
@@ -121,7 +121,8 @@ func TestSequenceArguments(t *testing.T) {
 			"A": {BufferA, a.LD, (!op.TransA || q.Rung.AsStored) && q.LayA == Layout{}},
 			"B": {BufferB, b.LD, (!op.TransB || q.Rung.AsStored) && q.LayB == Layout{}},
 		} {
-			if q.Rung.Prepares() && (short == "A" || q.Rung.Operands != ladder.Rounded) {
+			if rounds := (short == "A") != q.byRows() && q.Fallback == nil; q.Rung.Prepares() &&
+				(rounds || q.Rung.Operands != ladder.Rounded) {
 				continue
 			}
 			at, ld := read[short], read["ld"+strings.ToLower(short)]

@@ -92,7 +92,7 @@ func (p Plan) tails(g GPU) []Plan {
 // that run at the same time read the same k of A and B, which then come from L2 once for several. No block has more
 // than two parts: it writes the sums of each.
 func (p Plan) equalTails(g GPU) []Plan {
-	const mostParts, leastSlices, most = 8, 2, 2
+	const mostParts, leastSlices, most = 32, 2, 2
 	wave := max(1, g.Multiprocessors/max(1, p.Rung.Cluster)) * max(1, p.Rung.Cluster)
 	tiles, slices := p.tiles(), ceil(p.K, p.Tile.BK)
 	var out []Plan

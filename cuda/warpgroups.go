@@ -5,6 +5,7 @@ import (
 
 	"gemm"
 	"gemm/cuda/kernels"
+	"gemm/cuda/ladder"
 	"gemm/cuda/nvrtc"
 )
 
@@ -46,24 +47,77 @@ type Fallback struct {
 	Variant string `json:"variant"` // that has computed the product
 }
 
-// rounded adds the kernel that rounds A, and the one that multiplies it by B.
-func (q *Sequence) rounded(kernel Launch, op Operation, depth int, from [2]place, c Operand) {
+// rounded adds the kernel that rounds A, or B, and the one that multiplies. If that has three products, the rung that
+// computes those whose operands do not fit comes after it.
+func (q *Sequence) rounded(kernel Launch, op Operation, depth int, from [2]place, c Operand) error {
 	const boxOfB = 32 // columns
-	ld := max(1, ceil(depth, 8)) * 8
-	a := place{BufferWork, q.take(4 * int64(q.M) * int64(ld)), ld}
-	if depth > 0 {
-		q.Launches = append(q.Launches, Launch{
-			Program: nvrtc.Program{Name: "tf32.cu", Source: kernels.TF32, Arch: kernel.Program.Arch},
-			Kernel:  "to_tf32", Blocks: ceil(q.M*(ld/8), 256), Threads: 256,
-			Arguments: slices.Concat(numbers(q.M, depth), from[0].arguments(), a.arguments()),
-		})
+	t, ld, program := q.Tile, max(1, ceil(depth, 8))*8, nvrtc.Program{Name: "tf32.cu", Source: kernels.TF32}
+	program.Arch = kernel.Program.Arch
+	read, rows, height, parts := from[0], q.M, t.BM, 1
+	blocks := ceil(rows*ld, 32*256)
+	if q.byRows() {
+		read, rows, height = from[1], q.N, t.BN
+		blocks, program.Options = ceil(rows, 32)*ceil(ld, 64), []string{"-DTRANSPOSED"}
 	}
-	t := q.Tile
-	kernel.Arguments = slices.Concat(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha),
-		a.mapped(TensorMap{Type: "f32", Rows: q.M, Cols: ld, BoxRows: t.BM / max(1, q.Rung.Cluster), BoxCols: t.BK}),
-		from[1].mapped(TensorMap{Type: "f32", Rows: depth, Cols: q.N, BoxRows: t.BK, BoxCols: boxOfB}),
-		q.Rung.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments(), q.tailArguments())
+	if q.Rung.Three {
+		parts, program.Options = 2, append(program.Options, "-DTHREE")
+	}
+	to := place{BufferWork, q.take(4 * int64(parts) * int64(rows) * int64(ld)), ld}
+	var unfit []Argument
+	if q.Rung.Three {
+		unfit = slices.Concat(q.ints(1), q.ints(1))
+		q.Zeros = append(q.Zeros, Span{int64(unfit[0].Bits), 4})
+	}
+	if depth > 0 {
+		q.Launches = append(q.Launches, Launch{Program: program, Kernel: "to_tf32", Blocks: blocks, Threads: 256,
+			Arguments: slices.Concat(numbers(rows, depth), read.arguments(), to.arguments(), unfit)})
+	}
+	a := to.mapped(TensorMap{Type: "f32", Rows: parts * rows, Cols: ld, BoxRows: height / max(1, q.Rung.Cluster),
+		BoxCols: t.BK})
+	b := from[1].mapped(TensorMap{Type: "f32", Rows: depth, Cols: q.N, BoxRows: t.BK, BoxCols: boxOfB})
+	if q.byRows() {
+		a, b = from[0].mapped(TensorMap{Type: "f32", Rows: q.M, Cols: depth, BoxRows: t.BM, BoxCols: t.BK}), a
+	}
+	kernel.Arguments = slices.Concat(numbers(q.M, q.N, depth), []Argument{q.Rung.scalar(op.Alpha), a, b,
+		q.Rung.scalar(op.Beta)}, place{BufferC, 0, c.LD}.arguments(), unfit, q.tailArguments())
 	q.Launches = append(q.Launches, kernel)
+	if !q.Rung.Three {
+		return nil
+	}
+	return q.fallBack(op, depth, from, c, unfit[1])
+}
+
+// ints returns the argument that is a place for n numbers of 32 bits.
+func (q *Sequence) ints(n int) []Argument { return place{BufferWork, q.take(4 * int64(n)), 0}.arguments()[:1] }
+
+// instead returns how the rung's Instead computes the product, and whether that is predicted to take clearly less time.
+// Parameters that say how the rung computes it are obeyed.
+func (q *Sequence) instead(g GPU, op Operation, a, b, c Operand, p gemm.Params) (Sequence, bool) {
+	const clearly = 0.9
+	other, err := RungNamed(q.Rung.Instead, q.Rung.Type)
+	three := q.Rung.Operands == ladder.Split
+	// With β, the fallback would begin with another C.
+	if err != nil || !open(p) || op.Batch > 0 || op.Alpha == 0 || three && op.Beta != 0 || min(q.M, q.N, q.K) == 0 {
+		return Sequence{}, false
+	}
+	if three {
+		other = other.three(q.Rung.Fallback)
+	}
+	out, err := other.Sequence(g, q.Shape, op, a, b, c, p)
+	out.Instead = !three
+	copies := q.LayA != Layout{} || q.LayB != Layout{} || out.LayA != Layout{} || out.LayB != Layout{}
+	return out, err == nil && !copies && out.predict(g) < clearly*q.predict(g)
+}
+
+// three returns the rung of TF32 with three products of high and low parts.
+func (r Rung) three(fallback string) Rung {
+	r.Three, r.Instead, r.Fallback = true, "", fallback
+	r.Tiles = []Tile{{BM: 64, BN: 128, BK: 32, Stages: 6}, {BM: 128, BN: 64, BK: 32, Stages: 6}}
+	speed := ladder.Speed{Share: 0.2, Blocks: 1, Alone: 0.2}
+	r.Speeds = map[string]ladder.Speed{r.Tiles[0].Name(): speed, r.Tiles[1].Name(): speed}
+	whole := r.Shared
+	r.Shared = func(t Tile) int { return whole(t) + 4*t.Stages*t.BK*(t.BM+t.BN-128) } // low parts
+	return r
 }
 
 // split adds the kernels that split A and B into two parts of f16 each, the one that multiplies the parts,
@@ -74,10 +128,10 @@ func (q *Sequence) split(kernel Launch, op Operation, depth int, from [2]place, 
 		ld := max(1, ceil(cols, 8)) * 8
 		return place{BufferWork, q.take(2 * int64(rows) * int64(ld)), ld}
 	}
-	ints := func(n int) []Argument { return place{BufferWork, q.take(4 * int64(n)), 0}.arguments()[:1] }
 	highA, lowA, highB, lowB := half(q.M, depth), half(q.M, depth), half(depth, q.N), half(depth, q.N)
 	parts := ceil(depth, partOfB)
-	exponentsA, exponentsB, maxima, unfitA, unfit := ints(q.M), ints(q.N), ints(parts*ceil(q.N, 4)*4), ints(1), ints(1)
+	exponentsA, exponentsB, maxima := q.ints(q.M), q.ints(q.N), q.ints(parts*ceil(q.N, 4)*4)
+	unfitA, unfit := q.ints(1), q.ints(1)
 	q.Zeros = append(q.Zeros, Span{int64(unfitA[0].Bits), 4})
 	add := func(name string, blocks int, arguments ...[]Argument) {
 		if blocks > 0 {

@@ -138,9 +138,14 @@ func TestSinglePrecision(t *testing.T) {
 	}
 }
 
-// TestUnfit checks that the fallback computes products whose operands f16x3 cannot split, and that no other product is
-// affected.
+// TestUnfit checks that the fallback computes products whose operands f16x3 cannot split, in parts of f16 and of TF32,
+// and that no other product is affected.
 func TestUnfit(t *testing.T) {
+	t.Run("f16", func(t *testing.T) { unfit(t, gemm.Params{"tile": "128x128x64"}) })
+	t.Run("tf32", func(t *testing.T) { unfit(t, nil) })
+}
+
+func unfit(t *testing.T, p gemm.Params) {
 	all := onGPU(t)
 	const m, n, k = 300, 200, 500
 	ladder := cuda.Ladder("f32")
@@ -159,10 +164,12 @@ func TestUnfit(t *testing.T) {
 		}, false},
 		{"40 binades of a row of A", func(a, _ gemm.Matrix[float32]) {
 			a.Row(7)[3], a.Row(7)[4] = 1<<20, 0x1p-20
-		}, true},
+		}, p != nil},
 		{"40 binades of a column of B", func(_, b gemm.Matrix[float32]) {
 			b.Row(3)[7], b.Row(4)[7] = 1<<20, 0x1p-20
-		}, true},
+		}, p != nil},
+		{"a large element of A", func(a, _ gemm.Matrix[float32]) { a.Row(m - 1)[k-1] = 0x1p48 }, true},
+		{"a small element of B", func(_, b gemm.Matrix[float32]) { b.Row(k - 1)[n-1] = 0x1.fffffep-49 }, true},
 		{"infinity in A", func(a, _ gemm.Matrix[float32]) { a.Row(m - 1)[k-1] = float32(math.Inf(-1)) }, true},
 		{"infinity in B", func(_, b gemm.Matrix[float32]) { b.Row(k - 1)[0] = float32(math.Inf(1)) }, true},
 		{"NaN in A", func(a, _ gemm.Matrix[float32]) { a.Row(0)[k-1] = float32(math.NaN()) }, true},
@@ -173,7 +180,7 @@ func TestUnfit(t *testing.T) {
 		a, b := filled[float32](m, k, 1, draw), filled[float32](k, n, 2, draw)
 		test.spoil(a, b)
 		got, want := gemm.NewMatrix[float32](m, n), gemm.NewMatrix[float32](m, n)
-		by := multiply(t, all, "cuda/"+cuda.F16x3, nil, got, a, b)
+		by := multiply(t, all, "cuda/"+cuda.F16x3, p, got, a, b)
 		if want := any("cuda/tuned"); test.falls && by != want || !test.falls && by != nil {
 			t.Errorf("%s: %v has computed the product", test.name, by)
 		}

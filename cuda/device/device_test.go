@@ -65,7 +65,11 @@ func settings(v gemm.Variant, typ string) []gemm.Params {
 		if "cuda/"+r.Name != v.Name {
 			continue
 		}
-		for _, tile := range slices.Concat(r.Tiles[1:], r.Small) {
+		tiles := r.Tiles[1:]
+		if r.Instead != "" { // which computes small products
+			tiles = r.Tiles
+		}
+		for _, tile := range slices.Concat(tiles, r.Small) {
 			p := gemm.Params{"tile": tile.Name()}
 			if tile.Stages > 0 {
 				p["stages"] = tile.Stages

@@ -165,7 +165,7 @@ func (e *rungEngine) start(o operands, m *marks) error {
 	return nil
 }
 
-func (e *rungEngine) packs() bool { return e.rung.Prepares() }
+func (e *rungEngine) packs() bool { return e.sequence.Rung.Prepares() }
 
 func (e *rungEngine) close() error {
 	e.started = false
@@ -173,10 +173,11 @@ func (e *rungEngine) close() error {
 }
 
 func (e *rungEngine) device() record.Device {
+	rung := e.sequence.Rung // which may compute in place of e.rung
 	out := record.Device{
-		Pipe: e.rung.Pipe, Registers: e.main.Registers, Spills: e.main.Spills, Shared: e.main.Shared,
-		Threads: e.rung.Threads(e.sequence.Tile), Blocks: e.sequence.Blocks(),
-		Intensity: e.rung.Product(e.sequence.Tile, e.sequence.Shape).Intensity,
+		Pipe: rung.Pipe, Registers: e.main.Registers, Spills: e.main.Spills, Shared: e.main.Shared,
+		Threads: rung.Threads(e.sequence.Tile), Blocks: e.sequence.Blocks(),
+		Intensity: rung.Product(e.sequence.Tile, e.sequence.Shape).Intensity,
 	}
 	out.Waves, out.Fill = e.sequence.Waves(e.d.GPU.Multiprocessors, e.d.occupy(&out))
 	if e.sequence.Ignored != "" {

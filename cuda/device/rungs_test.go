@@ -90,7 +90,7 @@ func repeated[T gemm.Number](t *testing.T, v gemm.Variant, p gemm.Params) {
 
 // ragged are shapes that leave a part of a tile free at each edge. In the second one tiles are cut along k. In the last
 // one a persistent block has several tiles.
-var ragged = []gemm.Shape{{M: 133, N: 261, K: 67}, {M: 70, N: 90, K: 710}, {M: 300, N: 9000, K: 37}}
+var ragged = []gemm.Shape{{M: 133, N: 261, K: 67}, {M: 90, N: 70, K: 710}, {M: 300, N: 9000, K: 37}}
 
 // TestRagged compares one product of every rung with every setting at ragged shapes with the exact result, for
 // operands as they are stored or transposed, and for a C that is read. scripts/sanitize.sh runs it under

@@ -53,6 +53,12 @@ type Rung struct {
 	Operands   Operands
 	Fetch      string // how threads get elements of A and B (record.Fetch), if it does not follow from other members
 	Fallback   string // the rung that computes products whose operands turn out not to suit this one
+	// Turns reports whether a kernel rounds B, not A, if B is smaller (BY_ROWS). Three reports whether high and low
+	// parts have three products (THREE).
+	Turns, Three bool
+	// Instead is the rung that computes a product if it is predicted to take less time. In place of Split operands it
+	// has Three.
+	Instead string
 	// Fit adapts the setting to the shape of a product, if the tile is the most rows and k indices that a block can
 	// have. nil: the tile is used as it is.
 	Fit func(t Tile, s gemm.Shape) Tile
