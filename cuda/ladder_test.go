@@ -111,9 +111,10 @@ func TestKernels(t *testing.T) {
 							cut.Shape = gemm.Shape{M: 2, N: 1, K: 1}
 							compilePlan(t, l, cut, fmt.Sprintf("%s/%s %v tall sm_%d", r.Type, r.Name, tile, arch), arch, got)
 						}
-						if three := r.three("tuned"); r.Turns && tile.BM*tile.BN == 64*128 {
-							cut.Rung = three
-							compilePlan(t, l, cut, fmt.Sprintf("%s/%s %v three sm_%d", r.Type, r.Name, tile, arch), arch, got)
+						if three := r.three("tuned"); r.Turns && i > 0 && i <= len(three.Tiles) {
+							cut.Rung, cut.Tile = three, three.Tiles[i-1]
+							compilePlan(t, l, cut, fmt.Sprintf("%s/%s %v three sm_%d", r.Type, r.Name, cut.Tile, arch), arch,
+								got)
 						}
 					}
 				}

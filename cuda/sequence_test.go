@@ -199,7 +199,7 @@ func TestSequenceCompiles(t *testing.T) {
 			}
 		}
 	})
-	if len(seen) != 7 { // two kernels in three types, and one in one
+	if len(seen) != 10 { // two kernels in three types, and one in four forms
 		t.Errorf("compiled %v", seen)
 	}
 }

@@ -88,7 +88,9 @@ func (q *Sequence) rounded(kernel Launch, op Operation, depth int, from [2]place
 }
 
 // ints returns the argument that is a place for n numbers of 32 bits.
-func (q *Sequence) ints(n int) []Argument { return place{BufferWork, q.take(4 * int64(n)), 0}.arguments()[:1] }
+func (q *Sequence) ints(n int) []Argument {
+	return place{BufferWork, q.take(4 * int64(n)), 0}.arguments()[:1]
+}
 
 // instead returns how the rung's Instead computes the product, and whether that is predicted to take clearly less time.
 // Parameters that say how the rung computes it are obeyed.

@@ -191,14 +191,6 @@ template <int LEFT> static __device__ void finish()
     asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(LEFT) : "memory");
 }
 
-// round_tf32 rounds to the nearest TF32 number, ties away from zero. wgmma would cut off instead.
-static __device__ unsigned round_tf32(float x)
-{
-    unsigned y;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
-    return y;
-}
-
 // multiply adds the product of 64 x 8 elements in registers and 8 x Y in shared memory to the sums
 // of a warpgroup, or to 0. It only begins: a commit and a wait follow.
 static __device__ void multiply(float (&d)[Y / 2], const unsigned (&x)[4], unsigned long long y, bool add)
@@ -209,14 +201,22 @@ static __device__ void multiply(float (&d)[Y / 2], const unsigned (&x)[4], unsig
         : ALL_SUMS : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(y), "r"((int)add));
 }
 
-#ifdef THREE
-// nearest rounds to the nearest TF32 number, ties away from zero. It wants no NaN and nothing near the largest number.
+#ifndef THREE
+// round_tf32 rounds to the nearest TF32 number, ties away from zero. wgmma would cut off instead.
+static __device__ unsigned round_tf32(float x)
+{
+    unsigned y;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
+    return y;
+}
+#else
+// nearest is the same of an element that fits.
 static __device__ unsigned nearest(float x) { return (__float_as_uint(x) + 0x1000) & 0xffffe000; }
 
 // fits reports whether an element has two parts of TF32.
 static __device__ bool fits(float x)
 {
-    constexpr unsigned LEAST = (127 - 48) << 24, ABOVE = (127 + 48) << 24; // without the sign, times 2
+    constexpr unsigned LEAST = 127u - 48 << 24, ABOVE = 127u + 48 << 24; // without the sign, times 2
     const unsigned twice = __float_as_uint(x) << 1;
     return twice == 0 || twice - LEAST < ABOVE - LEAST;
 }
