@@ -161,7 +161,7 @@ func TestSearchFindsTheFastest(t *testing.T) {
 		last := turn[len(turn)-1].Variant.Name
 		if library := strings.HasPrefix(last,
 			"cuda/cublas"); library != (turn[0].Experiment == record.TunedKernels && turn[0].Type != "gf256") ||
-			strings.HasSuffix(last, "tf32") != (library && cuda.IsTF32(path.Base(turn[0].Variant.Name))) {
+			library && strings.HasSuffix(last, "tf32") != cuda.IsTF32(path.Base(turn[0].Variant.Name)) {
 			t.Errorf("a turn of %s ends with %s", turn[0], last)
 		}
 	}
