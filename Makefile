@@ -73,8 +73,8 @@ sanitize: ## run every rung on the GPU under NVIDIA's checkers of addresses, rac
 	@scripts/sanitize.sh
 
 # CONTRIBUTING.md says what each of these checks is.
-SLOW := test lint generated width cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 hosts libgemm netlib scipy rename paths install fuzz grade
-.PHONY: $(addprefix slow-,$(SLOW) mpich)
+SLOW := test lint generated width cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 mpich race hosts libgemm netlib scipy rename paths install fuzz grade
+.PHONY: $(addprefix slow-,$(SLOW))
 slow-tests: $(addprefix slow-,$(or $(ONLY),$(SLOW))) ## run the checks that .ci/run leaves out, or ONLY some of them
 
 slow-test slow-lint slow-hosts slow-fuzz: slow-%: %
@@ -112,6 +112,9 @@ slow-systems:
 	@for target in linux/386 linux/arm64 darwin/arm64 windows/amd64; do \
 		(set -x; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) vet ./...) || exit 1; \
 	done
+
+slow-race:
+	CGO_ENABLED=1 $(GO) test -race ./compare/grade
 
 slow-mpich:
 	@scripts/deps.sh run test

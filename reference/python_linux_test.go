@@ -12,8 +12,8 @@ import (
 	"gemm/internal/python"
 )
 
-// TestPython runs the conformance suite for the libraries of Python. Debian's NumPy is for its own Python
-// only.
+// TestPython runs the conformance suite for the libraries of Python, with one element type a setting: products at the
+// same time load PyTorch in a process each, which takes seconds. Debian's NumPy is for its own Python only.
 func TestPython(t *testing.T) {
 	for _, v := range []gemm.Variant{pythonVariant(python.NumPy), pythonVariant(python.Torch)} {
 		t.Run(v.Name, func(t *testing.T) {
@@ -25,8 +25,10 @@ func TestPython(t *testing.T) {
 				}
 			}
 			gemmtest.Require(t, path.Base(v.Name), err)
-			suite := gemmtest.Suite{OneCall: true}
-			suite.Run(t, v, nil, gemm.Params{"threads": 2})
+			suite, f64, f32 := gemmtest.Suite{OneCall: true}, v, v
+			f64.F32, f32.F64 = nil, nil
+			suite.Run(t, f64, nil)
+			suite.Run(t, f32, gemm.Params{"threads": 2})
 		})
 	}
 }

@@ -2,11 +2,13 @@
 # Runs every test of the module once, and lists the slowest.
 #
 #   plain   most packages. Packages of kernels repeat their tests for each instruction set of this processor.
-#   raced   packages whose code starts goroutines: under the race detector, in a build without MPI
+#   raced   packages whose code starts goroutines: under the race detector, in a build without MPI, at the same time as
+#           the plain ones and with a lower priority, since the slowest plain package mostly waits
 #   both    of these, packages whose tests are too slow for that: plain, and under the race detector with -short
 #   ranks   mpi, mpi/comm and what has limits of seconds, after the others, because ranks need the processors
 #
 # scripts/test.sh mpich (make slow-tests ONLY=mpich) runs instead every test on ranks with MPICH, on fewer numbers of ranks.
+# With the argument short, which .ci/run adds, it leaves out four ranks and most faults of ranks.
 # GEMM_TEST_REQUIRE=mpich wants MPICH. MPI=no leaves MPI out; without a C compiler all packages run plain.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,8 +18,8 @@ module="$("$go" list -m)"
 starts='(^|[^[:alnum:]_."])go (func\(|[[:alnum:]_.]+\()|\.Go\(|[ .(]pool\.(New|Run|For)' # what starts goroutines
 both="^$module/(cmd/probe|internal/peak|shard|lapack|mpi|parallel)\$"
 # The first two run the tests named below; other packages have the products of tune and gemmtest; a report and the
-# commands have one goroutine.
-never="^$module/(blas|compare/verify|cmd/gemm|compare/report|gemmtest|cmd/tune)\$"
+# commands have one goroutine; compare/grade would have all reports compiled again (make slow-tests ONLY=race).
+never="^$module/(blas|compare/verify|cmd/gemm|compare/report|gemmtest|cmd/tune|compare/grade)\$"
 named='^Test(ComplexAllocates|ComplexProducts|Concurrent|OneValue|PlanFromManyGoroutines|SharedVectors|VectorsAllocate|Workers)$'
 named+='|^Test(PlantedFaultsFloat|ReferenceIsTheSameOnAnyNumberOfProcessors|WideField)$|^Example'
 ranks="^$module/mpi(/comm)?\$"
@@ -25,17 +27,18 @@ limited='^TestHungRanks$' # of cmd/gemm: rows with limits of seconds, which othe
 
 logs="$(mktemp -d)"
 summary() { "$go" run gotest.tools/gotestsum@v1.13.0 "$@"; }
-trap '[ "$run" = 0 ] || cat "$logs"/* | summary tool slowest --threshold 2s --num 20; rm -rf "$logs"' EXIT
-run=0 lists=yes
+trap 'wait; ! compgen -G "$logs/*.json" >"$logs/names" || cat "$logs"/*.json | summary tool slowest --threshold 2s --num 20
+	rm -rf "$logs"' EXIT
+processors="$(getconf _NPROCESSORS_ONLN)" lists=yes
 summary --version >/dev/null 2>&1 || { lists=no; echo "test.sh: gotestsum cannot be fetched; the slowest tests are not listed" >&2; }
 
 # tests ARGUMENT... is go test, one more package at a time than there are processors, because some tests wait.
 # make lint runs go vet on all packages.
 tests() {
 	printf '\n== go test %.100s\n' "$*"
-	local test=("$go" test -vet=off -timeout 20m -p $(($(getconf _NPROCESSORS_ONLN) + 1)))
+	local test=("$go" test -vet=off -timeout 20m -p $((processors + 1)))
 	[ "$lists" = yes ] || { "${test[@]}" "$@"; return; }
-	summary --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile "$logs/$((++run)).json" --raw-command -- \
+	summary --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile "$(mktemp "$logs/XXXXXX.json")" --raw-command -- \
 		"${test[@]}" -json "$@"
 }
 
@@ -45,8 +48,11 @@ if [ "${1:-}" = mpich ]; then
 		case ",${GEMM_TEST_REQUIRE:-}," in *,mpich,*) exit 1 ;; *) exit ;; esac
 	fi
 	eval "export $(MPI=mpich scripts/mpi.sh env)"
-	tests -p 1 -tags mpi -short -skip '^TestScaLAPACK(Lacking)?$' ./mpi/comm ./mpi # the ScaLAPACK here is Open MPI's
-	tests -tags mpi -run "^($(sed -n 's/^func \(Test[A-Za-z0-9]*\)(.*/\1/p' cmd/gemm/ranks_test.go | paste -sd'|'))\$" ./cmd/gemm
+	skip='^TestScaLAPACK(Lacking)?$' # the ScaLAPACK here is Open MPI's
+	run="^($(sed -n 's/^func \(Test[A-Za-z0-9]*\)(.*/\1/p' cmd/gemm/ranks_test.go | paste -sd'|'))\$"
+	[ "${2:-}" != short ] || skip+='|^TestConformance$/^4$' run='^Test(Ranks|WrongLauncher|KilledRank|InterruptedRanks)$'
+	tests -p 1 -tags mpi -short -skip "$skip" ./mpi/comm ./mpi
+	tests -tags mpi -run "$run" ./cmd/gemm
 	exit
 fi
 
@@ -64,15 +70,22 @@ if command -v "$("$go" env CC)" >/dev/null; then
 	plain="$(grep -vxFf <(echo "$once") <<<"$plain")"
 fi
 # shellcheck disable=SC2086 # lists of packages
-{
-	tests "${tags[@]}" -skip "$limited" $plain
-	if [ -n "${once:-}" ]; then
-		export CGO_ENABLED=1
-		tests -race $once
-		tests -race -short $twice
-		tests -race -short -run "$named" ./blas ./compare/verify
-	fi
+raced() {
+	renice -n 5 -p "$BASHPID"
+	export CGO_ENABLED=1
+	tests -race -p "$processors" $once
+	tests -race -p "$processors" -short $twice
+	tests -race -p "$processors" -short -run "$named" ./blas ./compare/verify
 }
+status=0
+[ -z "${once:-}" ] || { raced >"$logs/raced" 2>&1 & }
+# shellcheck disable=SC2086
+tests "${tags[@]}" -skip "$limited" $plain || status=$?
+if [ -n "${once:-}" ]; then
+	wait $! || status=$?
+	cat "$logs/raced"
+fi
+[ "$status" = 0 ] || exit "$status"
 if [ "${#tags[@]}" -gt 0 ]; then
 	tests -tags mpi -run "$limited" ./cmd/gemm
 	tests -tags mpi ./mpi/comm ./mpi

@@ -200,6 +200,7 @@ func withProfiler(t *testing.T, how string) (variables []string, notes string) {
 }
 
 func TestCounters(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	args := []string{"cuda", "--variants", "cuda/naive,cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json"}
 	variables, notes := withProfiler(t, "works")
@@ -258,6 +259,7 @@ func TestCounters(t *testing.T) {
 }
 
 func TestCountersThatFail(t *testing.T) {
+	t.Parallel()
 	args := []string{"cuda", "--variants", "cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json", "--counters"}
 	for how, want := range map[string]string{
 		"fails":   "ncu: the driver is too old: see whether ncu runs here by itself, or leave --counters out",

@@ -15,11 +15,12 @@ import (
 
 // TestExplain compiles the ladder of f64 for a GPU that has no room for one of its settings.
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	_, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)
 	cache := t.TempDir()
-	t.Setenv("XDG_CACHE_HOME", cache)
-	r := succeed(t, "", "cuda", "--explain", "--cc", "8.6", "--type", "f64")
+	variables := []string{"XDG_CACHE_HOME=" + cache}
+	r := start(t, "", variables, "cuda", "--explain", "--cc", "8.6", "--type", "f64")
 	for _, want := range []string{
 		"cuda/packed-global        f64   16x16x16 ", "100.0%     threads, registers",
 		"cuda/tuned                f64   128x128x16 warp 64x32 stages 3   -  ",
@@ -37,13 +38,11 @@ func TestExplain(t *testing.T) {
 	if err != nil || len(kept) == 0 {
 		t.Errorf("%d compiled kernels are kept, %v", len(kept), err)
 	}
-	t.Setenv(explain.DisassemblerVariable, filepath.Join(cache, "none")) // the table has its counts
+	variables = append(variables, explain.DisassemblerVariable+"="+filepath.Join(cache, "none")) // the table has its counts
 	var e explain.Document
-	if err := json.Unmarshal([]byte(succeed(t, "", "cuda", "--explain", "--cc", "8.6", "--type", "f64", "--json", "-",
+	decode(t, start(t, "", variables, "cuda", "--explain", "--cc", "8.6", "--type", "f64", "--json", "-",
 		"--sizes", "1000,64x32x100",
-		"--multiprocessors", "46", "--gbps", "504", "--gflops", "f64=456,f64-tensor=456").stdout), &e); err != nil {
-		t.Fatal(err)
-	}
+		"--multiprocessors", "46", "--gbps", "504", "--gflops", "f64=456,f64-tensor=456").stdout, &e)
 	table, _, _ := strings.Cut(r.stdout, "\nA block takes")
 	if e.Capability != "8.6" || len(e.Rungs) != strings.Count(table, "\ncuda/") || e.Multiprocessors != 46 ||
 		e.Bandwidth != 504 || e.Peaks["f64-tensor"] != 456 {
@@ -80,6 +79,7 @@ func squeeze(text string) string { return regexp.MustCompile(` +`).ReplaceAllStr
 
 // TestExplainTiles needs no compiler.
 func TestExplainTiles(t *testing.T) {
+	t.Parallel()
 	args := []string{"cuda", "--explain", "--tiles", "--cc", "8.6"}
 	r := start(t, "", []string{nvrtc.Variable + "=/nowhere"}, args...)
 	if r.status != 0 {

@@ -214,6 +214,7 @@ func harmless(t *testing.T) []student {
 // TestGradeClass grades the planted class at small sizes: each submission has the marks that it deserves, with the
 // reason.
 func TestGradeClass(t *testing.T) {
+	t.Parallel()
 	_, err := peer.Program()
 	gemmtest.Require(t, "gcc", err)
 	class, dir := harmless(t), t.TempDir()

@@ -146,6 +146,7 @@ func TestStartUp(t *testing.T) {
 
 // TestLinked looks for large packages that a library may import, and limits the size of the program.
 func TestLinked(t *testing.T) {
+	t.Parallel()
 	const most = 34e6
 	program, err := pure()
 	gemmtest.Must(t, err)

@@ -48,6 +48,7 @@ func TestExperimentsOnRanks(t *testing.T) {
 
 // TestRanksWithoutMPI asks a build without MPI for ranks, and has it be one.
 func TestRanksWithoutMPI(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	program, err := pure()
 	gemmtest.Must(t, err)

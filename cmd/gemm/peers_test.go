@@ -18,6 +18,7 @@ import (
 
 // TestPeers measures a little of the profile peers.
 func TestPeers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	r := succeed(t, dir, "compare", "--profile", "peers", "--sizes", "7,64", "--type", "f64,gf256", "--time", "1ms",
 		"--variants", "serial/packed,serial/strassen,serial/gonum,reference/openblas", "--threads", "1", "--out", "peers")
@@ -84,6 +85,7 @@ func TestComparisonLimits(t *testing.T) {
 // TestISA holds a comparison to portable Go: the host, and with it each row, carries the set, so do the ceilings,
 // and a library is left out.
 func TestISA(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	succeed(t, dir, "compare", "--profile", "peers", "--isa", "generic", "--sizes", "7", "--type", "f64", "--variants",
 		"serial/packed,reference/accelerate,reference/openblas", "--threads", "1", "--time", "1ms", "--out", "held")

@@ -302,6 +302,7 @@ func launcherName() string {
 
 // TestRanks measures on ranks that a user starts and on ranks that gemm does.
 func TestRanks(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	r := s.run(nil, s.ranks(3, "--sizes", "5x70x3", "--type", "f64,gf256", "--time", "1ms", "--json", "r.json")...)
 	if r.status != 0 {
@@ -365,6 +366,7 @@ func TestRanks(t *testing.T) {
 
 // TestOptionsOfRanks checks that every parameter reaches the ranks.
 func TestOptionsOfRanks(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	r := s.run(nil, s.program, "mpi", "--np", "2", "--sizes", "40", "--time", "1ms", "--threads", "2", "--local",
 		"serial/naive", "--master", "works", "--panel", "7",
@@ -496,6 +498,7 @@ func TestFaultsUnderMpirun(t *testing.T) {
 // TestMemoryOfARank limits the memory of one rank after the first row. Two small rows still fit; the
 // one after them does not.
 func TestMemoryOfARank(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	cmd, _, stderr := s.start(nil,
 		s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3000", "--time", "300ms",
@@ -551,6 +554,7 @@ func TestHungRanks(t *testing.T) {
 
 // TestKilledRank kills a rank that gemm has started.
 func TestKilledRank(t *testing.T) {
+	t.Parallel()
 	faultOfStarted(t, 1, syscall.SIGKILL, 30*time.Second, record.Failed, " was killed by signal 9")
 }
 
@@ -658,6 +662,7 @@ func TestListAndInfoOfRanks(t *testing.T) {
 
 // TestPeersOfRanks measures libraries and programs of others next to ranks, whoever started these.
 func TestPeersOfRanks(t *testing.T) {
+	t.Parallel()
 	s := newSession(t)
 	args := []string{"--variants", "mpi/summa,reference/scalapack,reference/python", "--block", "8,16", "--sizes", "20",
 		"--time", "1ms", "--json", "-"}
