@@ -59,6 +59,7 @@ for document in README.md README.zh.md docs/*.md examples/mpi/README.md results/
 done >"$scratch/list"
 test -s "$scratch/README.md/commands.sh" # its commands were found
 # Most commands use one processor.
+# shellcheck disable=SC2016 # of the inner shell
 xargs -n 1 -P "$(getconf _NPROCESSORS_ONLN)" bash -c 'cd "$0"
 	bash -eu -c "make() { echo \"not again: make \$*\"; }; set -x; . ./commands.sh" >said 2>&1 || status=$?
 	printf "\n%s\n" "$0"; cat said; exit "${status:-0}"' <"$scratch/list"

@@ -32,7 +32,8 @@ trap 'wait; ! compgen -G "$logs/*.json" >"$logs/names" || cat "$logs"/*.json | s
 processors="$(getconf _NPROCESSORS_ONLN)" lists=yes
 summary --version >/dev/null 2>&1 || { lists=no; echo "test.sh: gotestsum cannot be fetched; the slowest tests are not listed" >&2; }
 
-# tests ARGUMENT... is go test, one more package at a time than there are processors, because some tests wait.
+# tests ARGUMENT... is go test, one more package at a time than there are processors, because some tests wait, as some
+# of a package do.
 # make lint runs go vet on all packages.
 tests() {
 	printf '\n== go test %.100s\n' "$*"
@@ -80,7 +81,7 @@ raced() {
 status=0
 [ -z "${once:-}" ] || { raced >"$logs/raced" 2>&1 & }
 # shellcheck disable=SC2086
-tests "${tags[@]}" -skip "$limited" $plain || status=$?
+tests "${tags[@]}" -parallel $((processors + 1)) -skip "$limited" $plain || status=$?
 if [ -n "${once:-}" ]; then
 	wait $! || status=$?
 	cat "$logs/raced"
