@@ -47,9 +47,7 @@ done
 	--json "$scratch/rows.json" >"$scratch/table.txt" && status=0 || status=$?
 cat "$scratch/table.txt"
 "$gemm" compare --profile cuda --variants cuda/naive --sizes 512 --type f32 --bring examples/bring/smem.cu --out "$scratch/report" >/dev/null
-if [ -n "${OUT:-}" ]; then
-	cp "$scratch/rows.json" "$scratch/table.txt" "$scratch/report/report.html" "$OUT"
-fi
+[ -z "${OUT:-}" ] || cp "$scratch/rows.json" "$scratch/table.txt" "$scratch/report/report.html" "$OUT"
 [ "$status" = 1 ] || { echo "bring-gpu: gemm cuda ended with $status, must be 1: rows are wrong" >&2; exit 1; }
 grep -q user/smem "$scratch/report/report-appendix.html" || { echo "bring-gpu: the report does not have user/smem" >&2; exit 1; }
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Runs the shell blocks of the documents as they stand, in a folder for each document that has bin, cuda, examples, results
 # and scripts of this one. A block with needs=WORD runs if scripts/has.sh prints the word, and a block that
-# several documents have runs once. As many documents run at a time as there are processors. make build comes first;
-# bin/gemm measures each row for 10 ms only.
+# several documents have runs once. make build comes first; bin/gemm measures each row for 10 ms only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 clone="$PWD"
@@ -58,8 +57,7 @@ for document in README.md README.zh.md docs/*.md examples/mpi/README.md results/
 	[ ! -s "$scratch/$document/commands.sh" ] || echo "$scratch/$document"
 done >"$scratch/list"
 test -s "$scratch/README.md/commands.sh" # its commands were found
-# Most commands use one processor.
-# shellcheck disable=SC2016 # of the inner shell
+# shellcheck disable=SC2016 # most commands use one processor, so documents run at the same time
 xargs -n 1 -P "$(getconf _NPROCESSORS_ONLN)" bash -c 'cd "$0"
 	bash -eu -c "make() { echo \"not again: make \$*\"; }; set -x; . ./commands.sh" >said 2>&1 || status=$?
 	printf "\n%s\n" "$0"; cat said; exit "${status:-0}"' <"$scratch/list"

@@ -45,14 +45,8 @@ gemm() {
 	case "$ended" in
 	0) ;;
 	124) echo "full: stopped after $limit s: run the step again for the rest" ;;
-	130)
-		echo "full: interrupted: run the step again for the rest" >&2
-		exit 130
-		;;
-	*)
-		tail -n 1 "$folder/log.txt" >&2
-		status=1
-		;;
+	130) echo "full: interrupted: run the step again for the rest" >&2 && exit 130 ;;
+	*) tail -n 1 "$folder/log.txt" >&2 && status=1 ;;
 	esac
 	counts
 }
@@ -100,10 +94,7 @@ all=(figures counters gpu codes ladder course ranks threads)
 steps=("$@")
 [ "$#" -gt 0 ] || steps=("${all[@]}")
 for name in "${steps[@]}"; do
-	[[ " ${all[*]} " = *" $name "* ]] || {
-		echo "full: there is no step $name: must be one of ${all[*]}" >&2
-		exit 2
-	}
+	[[ " ${all[*]} " = *" $name "* ]] || { echo "full: there is no step $name: must be one of ${all[*]}" >&2; exit 2; }
 done
 mkdir -p "$folder"
 [ -z "${FROM:-}" ] || cp "$FROM" "$record"

@@ -140,13 +140,12 @@ if [ -z "$short" ] && [ -x "${starter[openmpi5]}" ]; then mpis+=(openmpi5); fi
 for mpi in "${mpis[@]}"; do build "$mpi"; done
 
 if [ -n "$short" ]; then
-	first="${mpis[0]}" last="${mpis[-1]}"
 	up 3
-	rows "$last" 3 3 --sizes 33x17x65 --type gf256
+	rows "${mpis[-1]}" 3 3 --sizes 33x17x65 --type gf256
 	up 2 1gbit
-	rows "$first" 2 4 --sizes 33x17x65 --type f64
-	step "$first: a host is cut off"
-	cut_ranks "$first"
+	rows "${mpis[0]}" 2 4 --sizes 33x17x65 --type f64
+	step "${mpis[0]}: a host is cut off"
+	cut_ranks "${mpis[0]}"
 	exit
 fi
 

@@ -10,10 +10,7 @@ export PREFIX="$scratch/a prefix/usr" DESTDIR=
 lacks() { echo "install-test: $1 is not installed; $2 is not checked"; }
 
 scripts/install.sh
-if (umask 077 && PREFIX=relative scripts/install.sh); then
-	echo "a relative PREFIX was accepted" >&2
-	exit 1
-fi
+if (umask 077 && PREFIX=relative scripts/install.sh); then echo "a relative PREFIX was accepted" >&2; exit 1; fi
 mkdir "$scratch/elsewhere" "$scratch/links"
 clone="$PWD"
 cd "$scratch/elsewhere"

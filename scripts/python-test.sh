@@ -15,10 +15,7 @@ cd "$(dirname "$0")/.."
 
 wheels=("${2:-}")
 [ -n "${wheels[0]}" ] || wheels=(bin/gemm_suite-*.whl)
-[ -e "${wheels[0]}" ] || {
-	echo "python-test: there is no ${wheels[0]}; make wheel builds it on a host with Go" >&2
-	exit 1
-}
+[ -e "${wheels[0]}" ] || { echo "python-test: there is no ${wheels[0]}; make wheel builds it on a host with Go" >&2; exit 1; }
 
 if [ "${1:-}" = gpu ]; then
 	mkdir -p "${OUT:=report}"
@@ -50,9 +47,6 @@ python="$environment/bin/python"
 cd python
 python="../$python"
 "$python" -m ruff check -q .
-"$python" -m ruff format -q --check . || {
-	echo "python-test: ruff format is due for python/" >&2
-	exit 1
-}
+"$python" -m ruff format -q --check . || { echo "python-test: ruff format is due for python/" >&2; exit 1; }
 "$python" -m mypy --no-error-summary
 "$python" -m unittest discover -t . -s tests

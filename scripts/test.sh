@@ -2,14 +2,13 @@
 # Runs every test of the module once, and lists the slowest.
 #
 #   plain   most packages. Packages of kernels repeat their tests for each instruction set of this processor.
-#   raced   packages whose code starts goroutines: under the race detector, in a build without MPI, at the same time as
-#           the plain ones and with a lower priority, since the slowest plain package mostly waits
+#   raced   packages whose code starts goroutines: under the race detector, in a build without MPI, next to the plain ones
 #   both    of these, packages whose tests are too slow for that: plain, and under the race detector with -short
 #   ranks   mpi, mpi/comm and what has limits of seconds, after the others, because ranks need the processors
 #
 # scripts/test.sh mpich (make slow-tests ONLY=mpich) runs instead every test on ranks with MPICH, on fewer numbers of ranks.
 # With the argument short, which .ci/run adds, it leaves out four ranks and most faults of ranks.
-# GEMM_TEST_REQUIRE=mpich wants MPICH. MPI=no leaves MPI out; without a C compiler all packages run plain.
+# MPI=no leaves MPI out; without a C compiler all packages run plain.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,14 +26,12 @@ limited='^TestHungRanks$' # of cmd/gemm: rows with limits of seconds, which othe
 
 logs="$(mktemp -d)"
 summary() { "$go" run gotest.tools/gotestsum@v1.13.0 "$@"; }
-trap 'wait; ! compgen -G "$logs/*.json" >"$logs/names" || cat "$logs"/*.json | summary tool slowest --threshold 2s --num 20
-	rm -rf "$logs"' EXIT
+trap 'wait; [ -z "$(ls "$logs")" ] || cat "$logs"/*.json | summary tool slowest --threshold 2s --num 20; rm -rf "$logs"' EXIT
 processors="$(getconf _NPROCESSORS_ONLN)" lists=yes
 summary --version >/dev/null 2>&1 || { lists=no; echo "test.sh: gotestsum cannot be fetched; the slowest tests are not listed" >&2; }
 
-# tests ARGUMENT... is go test, one more package at a time than there are processors, because some tests wait, as some
-# of a package do.
-# make lint runs go vet on all packages.
+# tests ARGUMENT... is go test, one more package at a time than there are processors, because some tests wait. make lint
+# runs go vet on all packages.
 tests() {
 	printf '\n== go test %.100s\n' "$*"
 	local test=("$go" test -vet=off -timeout 20m -p $((processors + 1)))
@@ -44,10 +41,7 @@ tests() {
 }
 
 if [ "${1:-}" = mpich ]; then
-	if ! pkg-config --exists mpich 2>/dev/null || ! command -v mpiexec.hydra >/dev/null; then
-		echo "MPI=mpich: left out, there is no MPICH; install mpich and libmpich-dev"
-		case ",${GEMM_TEST_REQUIRE:-}," in *,mpich,*) exit 1 ;; *) exit ;; esac
-	fi
+	[ -n "$(scripts/has.sh mpich)" ] || { echo "test.sh: left out, there is no MPICH; install mpich and libmpich-dev" >&2; exit; }
 	eval "export $(MPI=mpich scripts/mpi.sh env)"
 	skip='^TestScaLAPACK(Lacking)?$' # the ScaLAPACK here is Open MPI's
 	run="^($(sed -n 's/^func \(Test[A-Za-z0-9]*\)(.*/\1/p' cmd/gemm/ranks_test.go | paste -sd'|'))\$"
@@ -82,12 +76,7 @@ status=0
 [ -z "${once:-}" ] || { raced >"$logs/raced" 2>&1 & }
 # shellcheck disable=SC2086
 tests "${tags[@]}" -parallel $((processors + 1)) -skip "$limited" $plain || status=$?
-if [ -n "${once:-}" ]; then
-	wait $! || status=$?
-	cat "$logs/raced"
-fi
-[ "$status" = 0 ] || exit "$status"
-if [ "${#tags[@]}" -gt 0 ]; then
-	tests -tags mpi -run "$limited" ./cmd/gemm
-	tests -tags mpi ./mpi/comm ./mpi
-fi
+[ -z "${once:-}" ] || { wait $! || status=$?; cat "$logs/raced"; }
+[ "$status" = 0 ] && [ "${#tags[@]}" -gt 0 ] || exit "$status"
+tests -tags mpi -run "$limited" ./cmd/gemm
+tests -tags mpi ./mpi/comm ./mpi

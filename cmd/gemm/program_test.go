@@ -22,19 +22,18 @@ var binary string
 
 const programName = "gemm"
 
-// pure is the program without MPI, and without C where it is another than binary.
+// pure is the program without MPI. It has C, since go vet has compiled its packages so.
 var pure = sync.OnceValues(func() (string, error) {
 	if !mpi.Built {
 		return binary, nil
 	}
-	return built("pure", []string{"CGO_ENABLED=0"})
+	return built("pure")
 })
 
 // built builds the program under another name.
-func built(name string, variables []string, options ...string) (string, error) {
+func built(name string, options ...string) (string, error) {
 	program := filepath.Join(filepath.Dir(binary), name)
 	cmd := exec.Command("go", append(append([]string{"build", "-ldflags=-s -w", "-o", program}, options...), ".")...)
-	cmd.Env = append(os.Environ(), variables...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

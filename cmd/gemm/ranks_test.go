@@ -65,7 +65,7 @@ var faulty = sync.OnceValues(func() (string, error) {
 	if err := os.WriteFile(list, overlay, 0o644); err != nil {
 		return "", err
 	}
-	return built("faulty", nil, "-tags", "mpi", "-overlay", list)
+	return built("faulty", "-tags", "mpi", "-overlay", list)
 })
 
 // A session is a command under test and all processes that it starts, which have a variable
