@@ -40,13 +40,14 @@ prepare() {
 	done
 }
 
-# gemm with what saves time: less time for a row, one type of kernels, which take a second each to compile.
+# gemm with what saves time: less time for a row, one type of kernels, which take seconds each to compile and disassemble.
+unset GEMM_NVDISASM # one block names it
 cat >"$scratch/gemm" <<-END
 	#!/usr/bin/env bash
 	case "\$* " in
 	*" --tiles "*) exit ;;
 	"serial "* | "parallel "* | "mpi "*) set -- "\$1" --time 10ms "\${@:2}" ;;
-	"cuda --explain "*) set -- "\$@" --type f16 ;;
+	"cuda --explain "*) set -- "\$@" --type gf256 ;;
 	esac
 	exec "$clone/bin/gemm" "\$@"
 END

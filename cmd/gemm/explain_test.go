@@ -19,7 +19,7 @@ func TestExplain(t *testing.T) {
 	_, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)
 	cache := t.TempDir()
-	variables := []string{"XDG_CACHE_HOME=" + cache}
+	variables := []string{"XDG_CACHE_HOME=" + cache, explain.DisassemblerVariable + "=" + filepath.Join(cache, "none")}
 	r := start(t, "", variables, "cuda", "--explain", "--cc", "8.6", "--type", "f64")
 	for _, want := range []string{
 		"cuda/packed-global        f64   16x16x16 ", "100.0%     threads, registers",
@@ -38,7 +38,6 @@ func TestExplain(t *testing.T) {
 	if err != nil || len(kept) == 0 {
 		t.Errorf("%d compiled kernels are kept, %v", len(kept), err)
 	}
-	variables = append(variables, explain.DisassemblerVariable+"="+filepath.Join(cache, "none")) // the table has its counts
 	var e explain.Document
 	decode(t, start(t, "", variables, "cuda", "--explain", "--cc", "8.6", "--type", "f64", "--json", "-",
 		"--sizes", "1000,64x32x100",
