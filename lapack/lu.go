@@ -27,8 +27,10 @@ var buffers = sync.Pool{New: func() any { return new([]float64) }}
 // buffer returns n undefined elements, and what to call when they are no longer needed.
 func buffer(n int) ([]float64, func()) {
 	b := buffers.Get().(*[]float64)
-	*b = resized(*b, n)
-	return *b, func() { buffers.Put(b) }
+	if cap(*b) < n {
+		*b = make([]float64, n)
+	}
+	return (*b)[:n], func() { buffers.Put(b) }
 }
 
 // Dgetrf computes the decomposition A = P·L·U of an m×n matrix with partial pivoting. The left columns are decomposed,

@@ -86,14 +86,6 @@ func ordinary(largest float64) bool {
 	return largest >= small && largest <= 1/small
 }
 
-// resized returns a slice of n elements, x if that is long enough.
-func resized(x []float64, n int) []float64 {
-	if cap(x) < n {
-		return make([]float64, n)
-	}
-	return x[:n]
-}
-
 var kernels = kernel.Best[float64]()
 
 // transpose copies the rows×cols matrix a to its transpose in b.

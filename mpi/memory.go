@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/dustin/go-humanize"
-
 	"gemm"
 	"gemm/internal/cpu"
 	"gemm/mpi/comm"
@@ -126,11 +124,4 @@ func (j *Job) lacksShared(bytes int) (bool, error) {
 	}
 	room := j.shm()
 	return j.any(room > 0 && (need+windowOverhead)*float64(j.Local()) > float64(room))
-}
-
-// errLacksShared returns the error, with its remedies, of a host that lacks the given bytes per rank.
-func (j *Job) errLacksShared(bytes int) error {
-	return fmt.Errorf("ranks have to share %s each, and /dev/shm has %s left: make it larger (docker run "+
-		"--shm-size), or use a smaller size",
-		humanize.IBytes(uint64(bytes)), humanize.IBytes(uint64(j.shm())))
 }

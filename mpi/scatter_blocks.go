@@ -27,7 +27,10 @@ func newScatterBlocks[T gemm.Element](t *task[T]) (product[T], error) {
 		return nil, err
 	}
 	if plan.Count(t.job.hosts) > 1 && l.Ranks() == t.world.Size() {
-		return newHostBlocks(t, l), nil
+		x := &hostBlocks[T]{task: t, grid: l, bands: plan.Bands(t.shape, l.Grid),
+			notifier: notifier[T]{host: t.job.host}}
+		x.setHosts(t.job.hosts)
+		return x, nil
 	}
 	return newJoined(t, l)
 }
@@ -67,12 +70,6 @@ type hostBlocks[T gemm.Element] struct {
 	leaders    []int              // by host, its first rank
 	blocks     [][]gemm.Matrix[T] // by step, the blocks of this host: of A in step 0, of a band of B in the others
 	c          []gemm.Matrix[T]   // this rank's block, by band
-}
-
-func newHostBlocks[T gemm.Element](t *task[T], l plan.Layout) *hostBlocks[T] {
-	x := &hostBlocks[T]{task: t, grid: l, bands: plan.Bands(t.shape, l.Grid), notifier: notifier[T]{host: t.job.host}}
-	x.setHosts(t.job.hosts)
-	return x
 }
 
 // setHosts sets the hosts whose ranks share blocks.

@@ -2,7 +2,10 @@ package mpi
 
 import (
 	"errors"
+	"fmt"
 	"iter"
+
+	"github.com/dustin/go-humanize"
 
 	"gemm"
 	"gemm/gf256"
@@ -124,7 +127,8 @@ func (x *srumma[T]) expose(bytes int) (*comm.Window, error) {
 		return nil, err
 	}
 	var window *comm.Window
-	refused := job.errLacksShared(bytes)
+	refused := fmt.Errorf("ranks have to share %s each, and /dev/shm has %s left: make it larger (docker run "+
+		"--shm-size), or use a smaller size", humanize.IBytes(uint64(bytes)), humanize.IBytes(uint64(job.shm())))
 	if !lacking {
 		window, refused = job.control.Expose(bytes)
 	}

@@ -88,7 +88,7 @@ func (c *Coder) checkFile(ctx context.Context, p Protected) (*FileReport, error)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return r.setState(Unreadable, "%v", cause(err))
+		return r.setState(Unreadable, "%v", output.Cause(err))
 	case !info.Mode().IsRegular():
 		return r.setState(Unreadable, "it is not a regular file")
 	default:
@@ -184,7 +184,7 @@ func (c *Coder) checkContent(ctx context.Context, r *FileReport) error {
 	}
 	file, err := os.Open(r.File)
 	if err != nil {
-		_, _ = r.setState(Unreadable, "%v", cause(err))
+		_, _ = r.setState(Unreadable, "%v", output.Cause(err))
 		return nil
 	}
 	defer file.Close()
@@ -235,7 +235,7 @@ func (r *FileReport) classify(failure error) {
 		r.Reason = fmt.Sprintf("%d of %d blocks %s bad, in bytes %s", bad, set.Stripes()*int64(set.Data), are,
 			shortened(r.Bad, ","))
 		if failure != nil {
-			r.Reason += fmt.Sprintf(" (%v)", cause(failure))
+			r.Reason += fmt.Sprintf(" (%v)", output.Cause(failure))
 		}
 	case r.Bytes > set.Length:
 		r.State, r.Reason = Damaged, fmt.Sprintf("%d bytes are too many", r.Bytes-set.Length)
@@ -313,8 +313,10 @@ func (c *Coder) Repair(ctx context.Context, p Protected) (r *FileReport, err err
 	switch {
 	case err != nil || r.IsGood():
 		return r, err
+	case !r.Repairable() && r.Lost > 0 && !r.renamed:
+		return r, fmt.Errorf("%s: is %s and was left alone: %s; restore it from a copy", r.File, r.State, r.Reason)
 	case !r.Repairable():
-		return r, fmt.Errorf("%s: is %s and was left alone: %s%s", r.File, r.State, r.Reason, r.remedy())
+		return r, fmt.Errorf("%s: is %s and was left alone: %s", r.File, r.State, r.Reason)
 	}
 	if err := (Reconstruction{Dir: p.Dir}).checkRepair(r.report, r.Faulty); err != nil {
 		return r, err
@@ -326,14 +328,6 @@ func (c *Coder) Repair(ctx context.Context, p Protected) (r *FileReport, err err
 func isFolder(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
-}
-
-// remedy says what to do with a file that is left alone.
-func (r *FileReport) remedy() string {
-	if r.Lost > 0 && !r.renamed {
-		return "; restore it from a copy"
-	}
-	return ""
 }
 
 // repair writes the file, if it is not good, and the faulty parity shards.

@@ -28,7 +28,6 @@
 package shard
 
 import (
-	"cmp"
 	"context"
 	"sync"
 
@@ -75,8 +74,6 @@ func (c *Coder) multiplier() gemm.Multiplier[gf256.Elem] {
 // defaultBlock is the bytes of payload under one checksum, and the least that is read at once. The table is then
 // 1/16384 of the payload. Larger blocks are not read: memory would depend on the file.
 const defaultBlock = 64 << 10
-
-func (c *Coder) blockBytes() int { return cmp.Or(c.block, defaultBlock) }
 
 // meter counts bytes for Coder.Progress.
 type meter struct {

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -48,7 +49,7 @@ func (c *Coder) write(ctx context.Context, e writing) (Set, error) {
 		return Set{}, err
 	}
 	defer file.Close()
-	set := Set{Data: e.Data, Parity: e.Parity, Matrix: e.Matrix, Length: info.Size(), Block: c.blockBytes(),
+	set := Set{Data: e.Data, Parity: e.Parity, Matrix: e.Matrix, Length: info.Size(), Block: cmp.Or(c.block, defaultBlock),
 		Version: version}
 	makeFolder, first := os.Mkdir, 0
 	if e.parityOnly {
@@ -64,7 +65,7 @@ func (c *Coder) write(ctx context.Context, e writing) (Set, error) {
 		return Set{}, err
 	}
 	if err := makeFolder(e.Dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return Set{}, fmt.Errorf("%s: cannot be made: %w", e.Dir, cause(err))
+		return Set{}, fmt.Errorf("%s: cannot be made: %w", e.Dir, output.Cause(err))
 	} else if err == nil {
 		defer os.Remove(e.Dir) // has no effect once there is a shard
 	}
@@ -140,7 +141,7 @@ func removeOld(dir string, old []found, first, end int) error {
 			continue // one of the new shards, or not ours by both name and header
 		}
 		if err := os.Remove(filepath.Join(dir, f.name)); err != nil {
-			return fmt.Errorf("%s: cannot be removed: %w", filepath.Join(dir, f.name), cause(err))
+			return fmt.Errorf("%s: cannot be removed: %w", filepath.Join(dir, f.name), output.Cause(err))
 		}
 	}
 	return nil

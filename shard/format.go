@@ -208,10 +208,12 @@ func (h header) encode() []byte {
 // isShard reports whether b begins like a shard.
 func isShard(b []byte) bool { return bytes.HasPrefix(b, []byte(magic)) }
 
-// damage is the error of a shard whose bytes have changed.
+// damage is the error of a shard whose bytes have changed, which begins with damaged.
 type damage struct{ what string }
 
-func (d damage) Error() string { return "damaged: " + d.what }
+const damaged = "damaged: "
+
+func (d damage) Error() string { return damaged + d.what }
 
 // mostBytes are the bytes of a file at most, so that sizes fit in 64 bits.
 const mostBytes = 1 << 52
@@ -345,7 +347,7 @@ func (w *writer) finish() error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("%s: its table cannot be completed: %w", w.file.Name(), cause(err))
+		return fmt.Errorf("%s: its table cannot be completed: %w", w.file.Name(), output.Cause(err))
 	}
 	if w.known && w.table != sum {
 		return fmt.Errorf("%s: would not be what it was, so nothing was written: a block has changed with its "+

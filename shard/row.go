@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"gemm/internal/output"
 )
 
 // row is a source of the payload of a shard, with the checksums of its blocks.
@@ -75,7 +77,7 @@ func tableSum(file io.ReaderAt, s Set, at int64, each func(p []byte, off int64) 
 // read implements source, for blocks that were good before.
 func (r *row) read(p []byte, off int64) error {
 	if err := r.readChecked(p, off, nil); err != nil {
-		return fmt.Errorf("%s: has changed since it was verified, try again: %w", r.name, cause(err))
+		return fmt.Errorf("%s: has changed since it was verified, try again: %w", r.name, output.Cause(err))
 	}
 	return nil
 }
@@ -163,7 +165,7 @@ func (r *Report) check(ctx context.Context, f *found, done *meter) {
 	f.bad = allBlocks(f.header.Stripes())
 	in, intact, err := openShard(filepath.Join(r.Dir, f.name), f.header)
 	if err != nil {
-		f.setState(Unreadable, cause(err).Error())
+		f.setState(Unreadable, output.Cause(err).Error())
 		return
 	}
 	defer in.close()
@@ -171,9 +173,9 @@ func (r *Report) check(ctx context.Context, f *found, done *meter) {
 	bad := f.bad.count()
 	switch {
 	case err != nil && bad == f.bad.n:
-		f.setState(Unreadable, cause(err).Error())
+		f.setState(Unreadable, output.Cause(err).Error())
 	case err != nil:
-		f.setState(Damaged, fmt.Sprintf("%s (%v)", badText(f.bad), cause(err)))
+		f.setState(Damaged, fmt.Sprintf("%s (%v)", badText(f.bad), output.Cause(err)))
 	case bad > 0:
 		f.setState(Damaged, badText(f.bad))
 	}

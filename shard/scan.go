@@ -113,20 +113,7 @@ func find(dir string) ([]found, error) {
 
 // unreadable returns the error of a file that cannot be read.
 func unreadable(name string, err error) error {
-	return fmt.Errorf("%s: cannot be read: %w", name, cause(err))
-}
-
-// cause returns err without the file name and the call that package os adds.
-func cause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
+	return fmt.Errorf("%s: cannot be read: %w", name, output.Cause(err))
 }
 
 // inspect reads the header of a file. ok is false if the file is not a shard.
@@ -136,7 +123,7 @@ func inspect(dir, name string) (f found, ok bool) {
 	info, err := os.Stat(filepath.Join(dir, name))
 	switch {
 	case err != nil:
-		f.reason = cause(err).Error()
+		f.reason = output.Cause(err).Error()
 		return f, named
 	case !info.Mode().IsRegular():
 		f.reason = "it is not a regular file"
@@ -145,7 +132,7 @@ func inspect(dir, name string) (f found, ok bool) {
 	f.size, f.mode = info.Size(), info.Mode()
 	file, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
-		f.reason = cause(err).Error()
+		f.reason = output.Cause(err).Error()
 		return f, named
 	}
 	defer file.Close()
@@ -154,7 +141,7 @@ func inspect(dir, name string) (f found, ok bool) {
 	f.header, f.front, whole, err = readHead(file, f.size)
 	switch {
 	case errors.As(err, &system):
-		f.reason = cause(err).Error()
+		f.reason = output.Cause(err).Error()
 		return f, named
 	case err != nil && !named && !isShard(f.front):
 		return f, false
@@ -162,7 +149,7 @@ func inspect(dir, name string) (f found, ok bool) {
 		f.state, f.reason = Truncated, fmt.Sprintf("%d bytes are less than a header", f.size)
 		return f, true
 	case err != nil:
-		f.state, f.reason = Damaged, detail(err)
+		f.state, f.reason = Damaged, strings.TrimPrefix(err.Error(), damaged)
 		return f, true
 	}
 	f.known(whole)
@@ -202,15 +189,6 @@ func (f *found) recover(dir string, s Set, i int) {
 			return
 		}
 	}
-}
-
-// detail returns the text of err, without the word for damage, which is in the state.
-func detail(err error) string {
-	var d damage
-	if errors.As(err, &d) {
-		return d.what
-	}
-	return err.Error()
 }
 
 // scan reads the headers of the shards in a folder, not their payloads, and says which shards are

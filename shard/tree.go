@@ -188,7 +188,7 @@ func (c *Coder) ProtectAll(ctx context.Context, t Target, p Protection, done fun
 		return err
 	}
 	if err := os.MkdirAll(t.Dir, 0o777); err != nil {
-		return fmt.Errorf("%s: cannot be made: %w", t.Dir, cause(err))
+		return fmt.Errorf("%s: cannot be made: %w", t.Dir, output.Cause(err))
 	}
 	defer os.Remove(t.Dir) // has no effect once there is something in it
 	lock, err := lockFolder(t.Dir)

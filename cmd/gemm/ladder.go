@@ -55,16 +55,17 @@ func (f ladder) command() *cli.Command {
 	}
 	if f.family == mpiFamily {
 		flags = append(flags, oversubscribeFlag())
-	}
-	if f.family != mpiFamily {
+	} else {
 		flags = append(flags, cmdline.ListFlag(batchName, "", "",
 			"`LIST`: products of a batch: as many products of each shape are computed and timed as one", cmdline.Integer))
 	}
 	if f.timeline != "" {
 		flags = append(flags, traceFlag("record timelines, as --timeline does, and write them"))
 	}
-	if f.defaults != nil {
-		flags = append(flags, f.bringFlags()...)
+	if f.family == cuda.Family {
+		flags = append(append(flags, bringFlag(gpuKernels)), launchFlags()...)
+	} else if f.defaults != nil {
+		flags = append(flags, bringFlag(hostKernels), cflagsFlag())
 	}
 	flags = append(flags,
 		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval,
@@ -184,14 +185,6 @@ func (f ladder) cases(c *cli.Context, own []gemm.Variant) ([]plan.Case, error) {
 		return f.withSettings(c, cases, func(k plan.Case) error { return mpi.CheckSettings(k.Variant, k.Params) })
 	}
 	return cases, nil
-}
-
-// bringFlags are the flags of the user's own kernels.
-func (f ladder) bringFlags() []cli.Flag {
-	if f.family == cuda.Family {
-		return append([]cli.Flag{bringFlag(gpuKernels)}, launchFlags()...)
-	}
-	return []cli.Flag{bringFlag(hostKernels), cflagsFlag()}
 }
 
 // threads returns the number of threads of a variant unless a flag says otherwise.

@@ -107,8 +107,10 @@ func (s *Schedule) Next(now Now) (Step, bool) {
 	switch {
 	case s.out != nil:
 		return s.recover(), true
-	case len(s.part) > 0:
-		return s.local(now), true
+	case len(s.part) > 0: // as many cases of the turn as fit into memory together
+		part := parts(s.part, now.Memory)[0]
+		s.part = s.part[len(part):]
+		return Step{Cases: s.freeTurn(part)}, true
 	case len(s.groups) > 0:
 		g := s.groups[0]
 		s.groups = s.groups[1:]
@@ -142,13 +144,6 @@ func (s *Schedule) admit(g group, now Now) Step {
 	s.out = &remote{executor: g.executor, given: named, notes: map[record.ID]string{}, done: map[record.ID]record.Status{}}
 	step.Executor, step.Cases = g.executor, named
 	return step
-}
-
-// local is the step of this process: as many cases of the turn as fit into memory together.
-func (s *Schedule) local(now Now) Step {
-	part := parts(s.part, now.Memory)[0]
-	s.part = s.part[len(part):]
-	return Step{Cases: s.freeTurn(part)}
 }
 
 func (s *Schedule) find(c plan.Case) (record.Record, bool) {

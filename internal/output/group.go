@@ -34,7 +34,11 @@ func (g *Group) Commit(ctx context.Context) error {
 		g.pending = g.pending[1:]
 		folder := filepath.Dir(p.target)
 		if len(g.pending) == 0 || filepath.Dir(g.pending[0].target) != folder {
-			syncFolder(folder)
+			// On systems and file systems that can: the files are on the disk, so only a name could be lost.
+			if f, err := os.Open(folder); err == nil {
+				_ = f.Sync()
+				_ = f.Close()
+			}
 		}
 	}
 	return nil
@@ -73,14 +77,5 @@ func (g *Group) sync(ctx context.Context) error {
 func (g *Group) Discard() {
 	for _, p := range g.pending {
 		p.Discard()
-	}
-}
-
-// syncFolder writes the names in a folder to disk, on systems and file systems that can. The files are
-// synced before, so only a name can be lost.
-func syncFolder(dir string) {
-	if f, err := os.Open(dir); err == nil {
-		_ = f.Sync()
-		_ = f.Close()
 	}
 }

@@ -230,13 +230,18 @@ func Unwritable(name string, err error) error {
 	if err == nil || errors.As(err, &said) {
 		return err
 	}
+	return &fault{name, Cause(err)}
+}
+
+// Cause returns err without the file name and the call that package os adds.
+func Cause(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	switch {
 	case errors.As(err, &path):
-		err = path.Err
+		return path.Err
 	case errors.As(err, &link):
-		err = link.Err
+		return link.Err
 	}
-	return &fault{name, err}
+	return err
 }

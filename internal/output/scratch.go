@@ -56,8 +56,8 @@ func sweepScratch(dir string) {
 	began := time.Now()
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
-		path := filepath.Join(dir, entry.Name())
-		if !entry.IsDir() || !isScratch(entry.Name()) {
+		path, parts := filepath.Join(dir, entry.Name()), strings.Split(entry.Name(), "-")
+		if !entry.IsDir() || len(parts) != 3 || parts[0] != "gemm" || parts[1] == "" || !isDigits(parts[2]) {
 			continue
 		}
 		if lock := abandoned(filepath.Join(path, marker), began); lock != nil {
@@ -65,12 +65,6 @@ func sweepScratch(dir string) {
 			release(lock)
 		}
 	}
-}
-
-// isScratch reports whether a folder called base, without its own folder, is a scratch folder by its name.
-func isScratch(base string) bool {
-	parts := strings.Split(base, "-")
-	return len(parts) == 3 && parts[0] == "gemm" && parts[1] != "" && isDigits(parts[2])
 }
 
 // clearFolder removes a scratch folder. The marker goes last: if the process is killed, what is left is still known.

@@ -52,7 +52,7 @@ func (s Schedule) time(size int, c Cluster, compute float64) float64 {
 	begun, computed := 0.0, 0.0 // when the last step began, and when its terms were computed
 	for _, step := range s.Steps {
 		posted := computed
-		if step.Ahead && !step.crosses() {
+		if step.Ahead && !slices.ContainsFunc(step.Traffic, func(t Traffic) bool { return t.Between.Messages > 0 }) {
 			posted = begun
 		}
 		arrived := posted
@@ -69,11 +69,6 @@ func (s Schedule) time(size int, c Cluster, compute float64) float64 {
 		computed = max(arrived, computed) + step.Share*compute
 	}
 	return computed
-}
-
-// crosses reports whether ranks of different hosts exchange messages.
-func (s Step) crosses() bool {
-	return slices.ContainsFunc(s.Traffic, func(t Traffic) bool { return t.Between.Messages > 0 })
 }
 
 // loads returns the seconds for which the messages of a step use each rank, and the memory, the two
