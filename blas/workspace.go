@@ -178,5 +178,4 @@ func (w *workspace[T]) multiplyNarrow(ctx context.Context, m, n, k int, alpha T,
 	return nil
 }
 
-// terms returns m·n·k.
 func terms(m, n, k int) int64 { return int64(m) * int64(n) * int64(k) }

@@ -119,7 +119,6 @@ type kind[T gemm.Element] struct {
 	own      []named[T]                               // checks for this type only
 }
 
-// checks returns the checks for u.
 func (u under[T]) checks() []named[T] {
 	return append([]named[T]{
 		{"declared", checkDeclared[T]},

@@ -40,7 +40,6 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// required reports whether list has the feature.
 func required(list, feature string) (bool, error) {
 	if !slices.Contains(features, feature) {
 		return false, fmt.Errorf("gemmtest: there is no feature %q, only %s", feature, strings.Join(features, ", "))

@@ -82,7 +82,6 @@ func compute[T gemm.Number](all *multipliers[T], r *routines[T, T], batch func(*
 	return all.compute(cmp.Or(variant, "parallel/packed"), int(p.threads), int(p.threads_default), &x)
 }
 
-// compute computes p by the routine.
 func (r *routines[E, R]) compute(p *C.struct_product) error {
 	switch {
 	case p.variant != nil:

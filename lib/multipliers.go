@@ -92,7 +92,6 @@ type multiplier[T gemm.Number] struct {
 	idle    block.Idle[gemm.Multiplier[T]]
 }
 
-// compute computes the product.
 func (m *multiplier[T]) compute(p *product[T]) error {
 	x := m.idle.Take()
 	if x == nil {
@@ -176,7 +175,6 @@ func (all *multipliers[T]) among(variant string, threads int) *multiplier[T] {
 	return nil
 }
 
-// newMultiplier returns a multiplier of the variant on a number of threads.
 func newMultiplier[T gemm.Number](variant string, threads, standard int) (*multiplier[T], error) {
 	v, err := gemm.Lookup(variants(), variant)
 	if err != nil {

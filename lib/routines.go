@@ -54,7 +54,6 @@ var (
 	}
 )
 
-// call computes p.
 func (r *routines[E, R]) call(p *C.struct_product) {
 	i := fast.Implementation{Workers: cmp.Or(int(p.threads), int(p.threads_default))}
 	m, n, k := int(p.m), int(p.n), int(p.k)

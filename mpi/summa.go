@@ -55,7 +55,6 @@ func (t *task[T]) panelsOf(g plan.Grid, k plan.Span) []plan.Panel {
 	return plan.Alternating(plan.Panels(k, g.P, g.Q, t.panel()))
 }
 
-// panel returns the width of panels.
 func (t *task[T]) panel() int { return panelWidth(t.params, plan.Count(t.job.hosts)) }
 
 // Resolved implements gemm.Explainer.

@@ -180,7 +180,6 @@ func multiplierOf[T gemm.Float](x *textbook[T], err error) (gemm.Multiplier[T], 
 	return x, nil
 }
 
-// serialVariant returns the serial variant with the name, which has one.
 func serialVariant(name string) gemm.Variant {
 	v, err := gemm.Lookup(serial.Variants(), name)
 	if err != nil {

@@ -95,7 +95,6 @@ func (s *Stream) blocks(in []io.Reader, f func(shards [][]byte, n int) error) er
 	return nil
 }
 
-// write writes each shard that has a writer.
 func write(out []io.Writer, shards [][]byte) error {
 	for i, w := range out {
 		if w == nil {

@@ -104,7 +104,6 @@ func (c *Coder) choose(ctx context.Context, f *feed, done *meter) error {
 	return nil
 }
 
-// start calls Start.
 func (x *Candidate) start(ctx context.Context) (err error) {
 	if x.multiplier == nil {
 		x.multiplier, err = x.Start(timeline.Without(ctx))

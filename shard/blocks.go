@@ -21,7 +21,6 @@ func noBlocks(n int64) *blocks { return &blocks{n: n, from: n} }
 // allBlocks returns the set of all numbers from 0 to n−1.
 func allBlocks(n int64) *blocks { return &blocks{n: n} }
 
-// add adds block i.
 func (b *blocks) add(i int64) {
 	if i >= b.from {
 		return
@@ -32,7 +31,6 @@ func (b *blocks) add(i int64) {
 	b.words[i/64] |= 1 << (i % 64)
 }
 
-// addFrom adds the blocks from i on.
 func (b *blocks) addFrom(i int64) { b.from = min(b.from, max(i, 0)) }
 
 // has reports whether block i is in the set.

@@ -33,7 +33,6 @@ var special = map[fs.FileMode]uint32{fs.ModeSetuid: 0o4000, fs.ModeSetgid: 0o200
 // originalOf describes a file.
 func originalOf(info fs.FileInfo) original { return original{info.ModTime(), info.Mode(), info.Name()} }
 
-// encode returns the description.
 func (o original) encode() string {
 	b := make([]byte, describedBytes)
 	le := binary.LittleEndian
@@ -49,7 +48,6 @@ func (o original) encode() string {
 	return string(b) + o.name
 }
 
-// parseDescription reads a description.
 func parseDescription(text string) (original, error) {
 	if len(text) <= describedBytes || len(text) > mostDescription {
 		return original{}, damage{fmt.Sprintf("a description of %d bytes cannot be", len(text))}

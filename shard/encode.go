@@ -147,7 +147,6 @@ func removeOld(dir string, old []found, first, end int) error {
 	return nil
 }
 
-// openFile opens the file to encode.
 func openFile(name string) (*os.File, fs.FileInfo, error) {
 	info, err := os.Stat(name) // before it is opened: opening a pipe blocks
 	switch {

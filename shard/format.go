@@ -123,7 +123,6 @@ func (s Set) Payload() int64 { return (s.Length-1)/int64(s.Data) + 1 }
 // Stripes returns the number of stripes: stripe i consists of block i of each shard.
 func (s Set) Stripes() int64 { return (s.Payload()-1)/int64(s.Block) + 1 }
 
-// headBytes returns the bytes of a header with its description.
 func (s Set) headBytes() int64 { return headerBytes + int64(len(s.description)) }
 
 // tableBytes returns the bytes of a table.
@@ -165,7 +164,6 @@ func (s Set) String() string {
 	return fmt.Sprintf("%d+%d %s shards of a file of %d bytes, id %v", s.Data, s.Parity, s.Matrix, s.Length, s.ID)
 }
 
-// code returns the code of the set.
 func (s Set) code() (*rs.Code, error) {
 	var options []rs.Option
 	if s.Matrix == Cauchy {

@@ -357,7 +357,6 @@ func (r *Report) bad() []*blocks {
 	return bad
 }
 
-// findLost sets r.Lost.
 func (r *Report) findLost() {
 	r.Lost = Loss{}
 	for at := range stretches(r.Stripes, r.bad()) {

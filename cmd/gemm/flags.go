@@ -329,5 +329,4 @@ func checkFactors(c *cli.Context, types ...string) error {
 	return nil
 }
 
-// as returns x as T has it.
 func as[T gemm.Number](x float64) float64 { return gemm.ToFloat64(gemm.FromFloat64[T](x)) }

@@ -50,7 +50,6 @@ const (
 	ceiling    = 50 * time.Millisecond // for each peak, which is enough for a column of the table
 )
 
-// budget returns the budget of one of the given number of rows.
 func budget(c *cli.Context, rows int) plan.Budget {
 	b := plan.Budget{Reps: c.Int("reps"), Time: c.Duration("time"), Timeout: c.Duration("timeout")}
 	if c.IsSet("time") || rows <= manyRows {

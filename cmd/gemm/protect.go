@@ -141,7 +141,6 @@ type checked struct {
 	failed int // files or folders that could not be checked
 }
 
-// add adds a report, or an error.
 func (k *checked) add(r *shard.FileReport, err error) {
 	if err != nil {
 		k.failed++

@@ -114,7 +114,6 @@ func (r Request) inTurn() Case {
 	return c
 }
 
-// among returns the variants that are selected.
 func among(variants []gemm.Variant, selected func(gemm.Variant) bool) []gemm.Variant {
 	return slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return !selected(v) })
 }

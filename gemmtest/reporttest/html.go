@@ -64,7 +64,6 @@ func CheckHTML(page, lang string) error {
 	return errors.Join(p.errs...)
 }
 
-// begin checks the begin of an element.
 func (p *htmlPage) begin(token xml.StartElement) {
 	name := token.Name.Local
 	p.open = append(p.open, name)

@@ -74,7 +74,6 @@ var (
 	missing sync.Map
 )
 
-// key returns the key of the library with the Python in use.
 // acquire returns a process with the library, one that is idle or a new one. It is the caller's until it
 // is released. The error is an ErrUnavailable if there is no Python, no library or no GPU.
 func (l Library) acquire(ctx context.Context) (*process, error) {

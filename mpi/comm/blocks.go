@@ -8,7 +8,6 @@ import (
 // Block is a block of a matrix: its rows and columns.
 type Block struct{ Rows, Cols plan.Span }
 
-// in returns the block of m.
 func in[T gemm.Element](m gemm.Matrix[T], x Block) gemm.Matrix[T] {
 	return m.Slice(x.Rows.Lo, x.Cols.Lo, x.Rows.Len(), x.Cols.Len())
 }

@@ -14,7 +14,6 @@ func (c *Comm) count(f func(calls plan.Calls)) {
 	c.traffic.Add(calls.Traffic[c.rank])
 }
 
-// valid reports whether the rank is one of c.
 func (c *Comm) valid(rank int) bool { return 0 <= rank && rank < c.size }
 
 func (c *Comm) countSent(bytes int64, to int) {

@@ -176,7 +176,6 @@ func codeHTML(s string) string { return "<code>" + escapeHTML(s) + "</code>" }
 
 var tag = regexp.MustCompile(`\\tag\{([^}]*)\}`)
 
-// untagged returns an equation without its number, and the number.
 func untagged(tex string) (equation, number string) {
 	if m := tag.FindStringSubmatch(tex); m != nil {
 		number = m[1]
