@@ -3454,7 +3454,7 @@ long:
 	JMP   chunk
 
 // func axpys(size uintptr, m int, n int, alpha *byte, a *byte, lda int, x *byte, y *byte)
-// Requires: AVX, AVX512DQ, AVX512F, FMA3
+// Requires: AVX, AVX512F, FMA3
 TEXT ·axpys(SB), NOSPLIT, $0-64
 	CMPQ         size+0(FP), $0x04
 	JEQ          f32
@@ -3532,19 +3532,14 @@ onef64avx512rows4:
 restf64avx512rows4:
 	TESTQ       $0x00000004, R12
 	JEQ         below32_f64avx512rows4
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (BX)(R11*1), Y5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (DI)(R11*1), Y6
+	VMOVUPS     (BX)(R11*1), Y5
+	VMOVUPS     (DI)(R11*1), Y6
 	VFMADD231PD Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R8)(R11*1), Y6
+	VMOVUPS     (R8)(R11*1), Y6
 	VFMADD231PD Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R9)(R11*1), Y6
+	VMOVUPS     (R9)(R11*1), Y6
 	VFMADD231PD Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R10)(R11*1), Y6
+	VMOVUPS     (R10)(R11*1), Y6
 	VFMADD231PD Z6, Z4, Z5
 	VMOVUPD     Y5, (BX)(R11*1)
 	ADDQ        $0x20, R11
@@ -3552,19 +3547,14 @@ restf64avx512rows4:
 below32_f64avx512rows4:
 	TESTQ       $0x00000002, R12
 	JEQ         below16_f64avx512rows4
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (BX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (DI)(R11*1), X6
+	VMOVUPS     (BX)(R11*1), X5
+	VMOVUPS     (DI)(R11*1), X6
 	VFMADD231PD Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R8)(R11*1), X6
+	VMOVUPS     (R8)(R11*1), X6
 	VFMADD231PD Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R9)(R11*1), X6
+	VMOVUPS     (R9)(R11*1), X6
 	VFMADD231PD Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R10)(R11*1), X6
+	VMOVUPS     (R10)(R11*1), X6
 	VFMADD231PD Z6, Z4, Z5
 	VMOVUPD     X5, (BX)(R11*1)
 	ADDQ        $0x10, R11
@@ -3572,18 +3562,13 @@ below32_f64avx512rows4:
 below16_f64avx512rows4:
 	TESTQ       $0x00000001, R12
 	JEQ         below8_f64avx512rows4
-	VXORPS      Z5, Z5, Z5
 	VMOVSD      (BX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (DI)(R11*1), X6
 	VFMADD231PD Z6, Z1, Z5
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R8)(R11*1), X1
 	VFMADD231PD Z1, Z2, Z5
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R9)(R11*1), X1
 	VFMADD231PD Z1, Z3, Z5
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R10)(R11*1), X1
 	VFMADD231PD Z1, Z4, Z5
 	VMOVSD      X5, (BX)(R11*1)
@@ -3632,10 +3617,8 @@ onef64avx512rows1:
 restf64avx512rows1:
 	TESTQ       $0x00000004, R9
 	JEQ         below32_f64avx512rows1
-	VXORPS      Z2, Z2, Z2
-	VMOVUPD     (BX)(R8*1), Y2
-	VXORPS      Z3, Z3, Z3
-	VMOVUPD     (DI)(R8*1), Y3
+	VMOVUPS     (BX)(R8*1), Y2
+	VMOVUPS     (DI)(R8*1), Y3
 	VFMADD231PD Z3, Z1, Z2
 	VMOVUPD     Y2, (BX)(R8*1)
 	ADDQ        $0x20, R8
@@ -3643,10 +3626,8 @@ restf64avx512rows1:
 below32_f64avx512rows1:
 	TESTQ       $0x00000002, R9
 	JEQ         below16_f64avx512rows1
-	VXORPS      Z2, Z2, Z2
-	VMOVUPD     (BX)(R8*1), X2
-	VXORPS      Z3, Z3, Z3
-	VMOVUPD     (DI)(R8*1), X3
+	VMOVUPS     (BX)(R8*1), X2
+	VMOVUPS     (DI)(R8*1), X3
 	VFMADD231PD Z3, Z1, Z2
 	VMOVUPD     X2, (BX)(R8*1)
 	ADDQ        $0x10, R8
@@ -3654,9 +3635,7 @@ below32_f64avx512rows1:
 below16_f64avx512rows1:
 	TESTQ       $0x00000001, R9
 	JEQ         below8_f64avx512rows1
-	VXORPS      Z2, Z2, Z2
 	VMOVSD      (BX)(R8*1), X2
-	VXORPS      Z3, Z3, Z3
 	VMOVSD      (DI)(R8*1), X3
 	VFMADD231PD Z3, Z1, Z2
 	VMOVSD      X2, (BX)(R8*1)
@@ -3745,19 +3724,14 @@ onef64avx2rows4:
 restf64avx2rows4:
 	TESTQ       $0x00000002, R12
 	JEQ         below16_f64avx2rows4
-	VXORPS      Y5, Y5, Y5
-	VMOVUPD     (BX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (DI)(R11*1), X6
+	VMOVUPS     (BX)(R11*1), X5
+	VMOVUPS     (DI)(R11*1), X6
 	VFMADD231PD Y6, Y1, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R8)(R11*1), X6
+	VMOVUPS     (R8)(R11*1), X6
 	VFMADD231PD Y6, Y2, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R9)(R11*1), X6
+	VMOVUPS     (R9)(R11*1), X6
 	VFMADD231PD Y6, Y3, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R10)(R11*1), X6
+	VMOVUPS     (R10)(R11*1), X6
 	VFMADD231PD Y6, Y4, Y5
 	VMOVUPD     X5, (BX)(R11*1)
 	ADDQ        $0x10, R11
@@ -3765,18 +3739,13 @@ restf64avx2rows4:
 below16_f64avx2rows4:
 	TESTQ       $0x00000001, R12
 	JEQ         below8_f64avx2rows4
-	VXORPS      Y5, Y5, Y5
 	VMOVSD      (BX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (DI)(R11*1), X6
 	VFMADD231PD Y6, Y1, Y5
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R8)(R11*1), X1
 	VFMADD231PD Y1, Y2, Y5
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R9)(R11*1), X1
 	VFMADD231PD Y1, Y3, Y5
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R10)(R11*1), X1
 	VFMADD231PD Y1, Y4, Y5
 	VMOVSD      X5, (BX)(R11*1)
@@ -3825,10 +3794,8 @@ onef64avx2rows1:
 restf64avx2rows1:
 	TESTQ       $0x00000002, R9
 	JEQ         below16_f64avx2rows1
-	VXORPS      Y2, Y2, Y2
-	VMOVUPD     (BX)(R8*1), X2
-	VXORPS      Y3, Y3, Y3
-	VMOVUPD     (DI)(R8*1), X3
+	VMOVUPS     (BX)(R8*1), X2
+	VMOVUPS     (DI)(R8*1), X3
 	VFMADD231PD Y3, Y1, Y2
 	VMOVUPD     X2, (BX)(R8*1)
 	ADDQ        $0x10, R8
@@ -3836,9 +3803,7 @@ restf64avx2rows1:
 below16_f64avx2rows1:
 	TESTQ       $0x00000001, R9
 	JEQ         below8_f64avx2rows1
-	VXORPS      Y2, Y2, Y2
 	VMOVSD      (BX)(R8*1), X2
-	VXORPS      Y3, Y3, Y3
 	VMOVSD      (DI)(R8*1), X3
 	VFMADD231PD Y3, Y1, Y2
 	VMOVSD      X2, (BX)(R8*1)
@@ -3929,18 +3894,13 @@ onef32avx512rows4:
 restf32avx512rows4:
 	TESTQ       $0x00000008, R12
 	JEQ         below32_f32avx512rows4
-	VXORPS      Z5, Z5, Z5
 	VMOVUPS     (BX)(R11*1), Y5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (DI)(R11*1), Y6
 	VFMADD231PS Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R8)(R11*1), Y6
 	VFMADD231PS Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R9)(R11*1), Y6
 	VFMADD231PS Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R10)(R11*1), Y6
 	VFMADD231PS Z6, Z4, Z5
 	VMOVUPS     Y5, (BX)(R11*1)
@@ -3949,18 +3909,13 @@ restf32avx512rows4:
 below32_f32avx512rows4:
 	TESTQ       $0x00000004, R12
 	JEQ         below16_f32avx512rows4
-	VXORPS      Z5, Z5, Z5
 	VMOVUPS     (BX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (DI)(R11*1), X6
 	VFMADD231PS Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R8)(R11*1), X6
 	VFMADD231PS Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R9)(R11*1), X6
 	VFMADD231PS Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R10)(R11*1), X6
 	VFMADD231PS Z6, Z4, Z5
 	VMOVUPS     X5, (BX)(R11*1)
@@ -3969,18 +3924,13 @@ below32_f32avx512rows4:
 below16_f32avx512rows4:
 	TESTQ       $0x00000002, R12
 	JEQ         below8_f32avx512rows4
-	VXORPS      Z5, Z5, Z5
 	VMOVSD      (BX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (DI)(R11*1), X6
 	VFMADD231PS Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (R8)(R11*1), X6
 	VFMADD231PS Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (R9)(R11*1), X6
 	VFMADD231PS Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (R10)(R11*1), X6
 	VFMADD231PS Z6, Z4, Z5
 	VMOVSD      X5, (BX)(R11*1)
@@ -3989,18 +3939,13 @@ below16_f32avx512rows4:
 below8_f32avx512rows4:
 	TESTQ       $0x00000001, R12
 	JEQ         below4_f32avx512rows4
-	VXORPS      Z5, Z5, Z5
 	VMOVSS      (BX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVSS      (DI)(R11*1), X6
 	VFMADD231PS Z6, Z1, Z5
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R8)(R11*1), X1
 	VFMADD231PS Z1, Z2, Z5
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R9)(R11*1), X1
 	VFMADD231PS Z1, Z3, Z5
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R10)(R11*1), X1
 	VFMADD231PS Z1, Z4, Z5
 	VMOVSS      X5, (BX)(R11*1)
@@ -4049,9 +3994,7 @@ onef32avx512rows1:
 restf32avx512rows1:
 	TESTQ       $0x00000008, R9
 	JEQ         below32_f32avx512rows1
-	VXORPS      Z2, Z2, Z2
 	VMOVUPS     (BX)(R8*1), Y2
-	VXORPS      Z3, Z3, Z3
 	VMOVUPS     (DI)(R8*1), Y3
 	VFMADD231PS Z3, Z1, Z2
 	VMOVUPS     Y2, (BX)(R8*1)
@@ -4060,9 +4003,7 @@ restf32avx512rows1:
 below32_f32avx512rows1:
 	TESTQ       $0x00000004, R9
 	JEQ         below16_f32avx512rows1
-	VXORPS      Z2, Z2, Z2
 	VMOVUPS     (BX)(R8*1), X2
-	VXORPS      Z3, Z3, Z3
 	VMOVUPS     (DI)(R8*1), X3
 	VFMADD231PS Z3, Z1, Z2
 	VMOVUPS     X2, (BX)(R8*1)
@@ -4071,9 +4012,7 @@ below32_f32avx512rows1:
 below16_f32avx512rows1:
 	TESTQ       $0x00000002, R9
 	JEQ         below8_f32avx512rows1
-	VXORPS      Z2, Z2, Z2
 	VMOVSD      (BX)(R8*1), X2
-	VXORPS      Z3, Z3, Z3
 	VMOVSD      (DI)(R8*1), X3
 	VFMADD231PS Z3, Z1, Z2
 	VMOVSD      X2, (BX)(R8*1)
@@ -4082,9 +4021,7 @@ below16_f32avx512rows1:
 below8_f32avx512rows1:
 	TESTQ       $0x00000001, R9
 	JEQ         below4_f32avx512rows1
-	VXORPS      Z2, Z2, Z2
 	VMOVSS      (BX)(R8*1), X2
-	VXORPS      Z3, Z3, Z3
 	VMOVSS      (DI)(R8*1), X3
 	VFMADD231PS Z3, Z1, Z2
 	VMOVSS      X2, (BX)(R8*1)
@@ -4173,18 +4110,13 @@ onef32avx2rows4:
 restf32avx2rows4:
 	TESTQ       $0x00000004, R12
 	JEQ         below16_f32avx2rows4
-	VXORPS      Y5, Y5, Y5
 	VMOVUPS     (BX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (DI)(R11*1), X6
 	VFMADD231PS Y6, Y1, Y5
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (R8)(R11*1), X6
 	VFMADD231PS Y6, Y2, Y5
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (R9)(R11*1), X6
 	VFMADD231PS Y6, Y3, Y5
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (R10)(R11*1), X6
 	VFMADD231PS Y6, Y4, Y5
 	VMOVUPS     X5, (BX)(R11*1)
@@ -4193,18 +4125,13 @@ restf32avx2rows4:
 below16_f32avx2rows4:
 	TESTQ       $0x00000002, R12
 	JEQ         below8_f32avx2rows4
-	VXORPS      Y5, Y5, Y5
 	VMOVSD      (BX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (DI)(R11*1), X6
 	VFMADD231PS Y6, Y1, Y5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (R8)(R11*1), X6
 	VFMADD231PS Y6, Y2, Y5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (R9)(R11*1), X6
 	VFMADD231PS Y6, Y3, Y5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (R10)(R11*1), X6
 	VFMADD231PS Y6, Y4, Y5
 	VMOVSD      X5, (BX)(R11*1)
@@ -4213,18 +4140,13 @@ below16_f32avx2rows4:
 below8_f32avx2rows4:
 	TESTQ       $0x00000001, R12
 	JEQ         below4_f32avx2rows4
-	VXORPS      Y5, Y5, Y5
 	VMOVSS      (BX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVSS      (DI)(R11*1), X6
 	VFMADD231PS Y6, Y1, Y5
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R8)(R11*1), X1
 	VFMADD231PS Y1, Y2, Y5
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R9)(R11*1), X1
 	VFMADD231PS Y1, Y3, Y5
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R10)(R11*1), X1
 	VFMADD231PS Y1, Y4, Y5
 	VMOVSS      X5, (BX)(R11*1)
@@ -4273,9 +4195,7 @@ onef32avx2rows1:
 restf32avx2rows1:
 	TESTQ       $0x00000004, R9
 	JEQ         below16_f32avx2rows1
-	VXORPS      Y2, Y2, Y2
 	VMOVUPS     (BX)(R8*1), X2
-	VXORPS      Y3, Y3, Y3
 	VMOVUPS     (DI)(R8*1), X3
 	VFMADD231PS Y3, Y1, Y2
 	VMOVUPS     X2, (BX)(R8*1)
@@ -4284,9 +4204,7 @@ restf32avx2rows1:
 below16_f32avx2rows1:
 	TESTQ       $0x00000002, R9
 	JEQ         below8_f32avx2rows1
-	VXORPS      Y2, Y2, Y2
 	VMOVSD      (BX)(R8*1), X2
-	VXORPS      Y3, Y3, Y3
 	VMOVSD      (DI)(R8*1), X3
 	VFMADD231PS Y3, Y1, Y2
 	VMOVSD      X2, (BX)(R8*1)
@@ -4295,9 +4213,7 @@ below16_f32avx2rows1:
 below8_f32avx2rows1:
 	TESTQ       $0x00000001, R9
 	JEQ         below4_f32avx2rows1
-	VXORPS      Y2, Y2, Y2
 	VMOVSS      (BX)(R8*1), X2
-	VXORPS      Y3, Y3, Y3
 	VMOVSS      (DI)(R8*1), X3
 	VFMADD231PS Y3, Y1, Y2
 	VMOVSS      X2, (BX)(R8*1)
@@ -4314,7 +4230,7 @@ afterf32avx2rows1:
 	RET
 
 // func ger(size uintptr, m int, n int, alpha *byte, a *byte, lda int, x *byte, y *byte)
-// Requires: AVX, AVX512DQ, AVX512F, FMA3
+// Requires: AVX, AVX512F, FMA3
 TEXT ·ger(SB), NOSPLIT, $0-64
 	CMPQ         size+0(FP), $0x04
 	JEQ          f32
@@ -4401,22 +4317,17 @@ onef64avx512rows4:
 restf64avx512rows4:
 	TESTQ       $0x00000004, R12
 	JEQ         below32_f64avx512rows4
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (BX)(R11*1), Y5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (DI)(R11*1), Y6
+	VMOVUPS     (BX)(R11*1), Y5
+	VMOVUPS     (DI)(R11*1), Y6
 	VFMADD231PD Z5, Z1, Z6
 	VMOVUPD     Y6, (DI)(R11*1)
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R8)(R11*1), Y6
+	VMOVUPS     (R8)(R11*1), Y6
 	VFMADD231PD Z5, Z2, Z6
 	VMOVUPD     Y6, (R8)(R11*1)
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R9)(R11*1), Y6
+	VMOVUPS     (R9)(R11*1), Y6
 	VFMADD231PD Z5, Z3, Z6
 	VMOVUPD     Y6, (R9)(R11*1)
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R10)(R11*1), Y6
+	VMOVUPS     (R10)(R11*1), Y6
 	VFMADD231PD Z5, Z4, Z6
 	VMOVUPD     Y6, (R10)(R11*1)
 	ADDQ        $0x20, R11
@@ -4424,22 +4335,17 @@ restf64avx512rows4:
 below32_f64avx512rows4:
 	TESTQ       $0x00000002, R12
 	JEQ         below16_f64avx512rows4
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (BX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (DI)(R11*1), X6
+	VMOVUPS     (BX)(R11*1), X5
+	VMOVUPS     (DI)(R11*1), X6
 	VFMADD231PD Z5, Z1, Z6
 	VMOVUPD     X6, (DI)(R11*1)
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R8)(R11*1), X6
+	VMOVUPS     (R8)(R11*1), X6
 	VFMADD231PD Z5, Z2, Z6
 	VMOVUPD     X6, (R8)(R11*1)
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R9)(R11*1), X6
+	VMOVUPS     (R9)(R11*1), X6
 	VFMADD231PD Z5, Z3, Z6
 	VMOVUPD     X6, (R9)(R11*1)
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R10)(R11*1), X6
+	VMOVUPS     (R10)(R11*1), X6
 	VFMADD231PD Z5, Z4, Z6
 	VMOVUPD     X6, (R10)(R11*1)
 	ADDQ        $0x10, R11
@@ -4447,21 +4353,16 @@ below32_f64avx512rows4:
 below16_f64avx512rows4:
 	TESTQ       $0x00000001, R12
 	JEQ         below8_f64avx512rows4
-	VXORPS      Z5, Z5, Z5
 	VMOVSD      (BX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (DI)(R11*1), X6
 	VFMADD231PD Z5, Z1, Z6
 	VMOVSD      X6, (DI)(R11*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R8)(R11*1), X1
 	VFMADD231PD Z5, Z2, Z1
 	VMOVSD      X1, (R8)(R11*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R9)(R11*1), X1
 	VFMADD231PD Z5, Z3, Z1
 	VMOVSD      X1, (R9)(R11*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R10)(R11*1), X1
 	VFMADD231PD Z5, Z4, Z1
 	VMOVSD      X1, (R10)(R11*1)
@@ -4510,10 +4411,8 @@ onef64avx512rows1:
 restf64avx512rows1:
 	TESTQ       $0x00000004, R9
 	JEQ         below32_f64avx512rows1
-	VXORPS      Z2, Z2, Z2
-	VMOVUPD     (BX)(R8*1), Y2
-	VXORPS      Z3, Z3, Z3
-	VMOVUPD     (DI)(R8*1), Y3
+	VMOVUPS     (BX)(R8*1), Y2
+	VMOVUPS     (DI)(R8*1), Y3
 	VFMADD231PD Z2, Z1, Z3
 	VMOVUPD     Y3, (DI)(R8*1)
 	ADDQ        $0x20, R8
@@ -4521,10 +4420,8 @@ restf64avx512rows1:
 below32_f64avx512rows1:
 	TESTQ       $0x00000002, R9
 	JEQ         below16_f64avx512rows1
-	VXORPS      Z2, Z2, Z2
-	VMOVUPD     (BX)(R8*1), X2
-	VXORPS      Z3, Z3, Z3
-	VMOVUPD     (DI)(R8*1), X3
+	VMOVUPS     (BX)(R8*1), X2
+	VMOVUPS     (DI)(R8*1), X3
 	VFMADD231PD Z2, Z1, Z3
 	VMOVUPD     X3, (DI)(R8*1)
 	ADDQ        $0x10, R8
@@ -4532,9 +4429,7 @@ below32_f64avx512rows1:
 below16_f64avx512rows1:
 	TESTQ       $0x00000001, R9
 	JEQ         below8_f64avx512rows1
-	VXORPS      Z2, Z2, Z2
 	VMOVSD      (BX)(R8*1), X2
-	VXORPS      Z3, Z3, Z3
 	VMOVSD      (DI)(R8*1), X3
 	VFMADD231PD Z2, Z1, Z3
 	VMOVSD      X3, (DI)(R8*1)
@@ -4632,22 +4527,17 @@ onef64avx2rows4:
 restf64avx2rows4:
 	TESTQ       $0x00000002, R12
 	JEQ         below16_f64avx2rows4
-	VXORPS      Y5, Y5, Y5
-	VMOVUPD     (BX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (DI)(R11*1), X6
+	VMOVUPS     (BX)(R11*1), X5
+	VMOVUPS     (DI)(R11*1), X6
 	VFMADD231PD Y5, Y1, Y6
 	VMOVUPD     X6, (DI)(R11*1)
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R8)(R11*1), X6
+	VMOVUPS     (R8)(R11*1), X6
 	VFMADD231PD Y5, Y2, Y6
 	VMOVUPD     X6, (R8)(R11*1)
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R9)(R11*1), X6
+	VMOVUPS     (R9)(R11*1), X6
 	VFMADD231PD Y5, Y3, Y6
 	VMOVUPD     X6, (R9)(R11*1)
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R10)(R11*1), X6
+	VMOVUPS     (R10)(R11*1), X6
 	VFMADD231PD Y5, Y4, Y6
 	VMOVUPD     X6, (R10)(R11*1)
 	ADDQ        $0x10, R11
@@ -4655,21 +4545,16 @@ restf64avx2rows4:
 below16_f64avx2rows4:
 	TESTQ       $0x00000001, R12
 	JEQ         below8_f64avx2rows4
-	VXORPS      Y5, Y5, Y5
 	VMOVSD      (BX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (DI)(R11*1), X6
 	VFMADD231PD Y5, Y1, Y6
 	VMOVSD      X6, (DI)(R11*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R8)(R11*1), X1
 	VFMADD231PD Y5, Y2, Y1
 	VMOVSD      X1, (R8)(R11*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R9)(R11*1), X1
 	VFMADD231PD Y5, Y3, Y1
 	VMOVSD      X1, (R9)(R11*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R10)(R11*1), X1
 	VFMADD231PD Y5, Y4, Y1
 	VMOVSD      X1, (R10)(R11*1)
@@ -4718,10 +4603,8 @@ onef64avx2rows1:
 restf64avx2rows1:
 	TESTQ       $0x00000002, R9
 	JEQ         below16_f64avx2rows1
-	VXORPS      Y2, Y2, Y2
-	VMOVUPD     (BX)(R8*1), X2
-	VXORPS      Y3, Y3, Y3
-	VMOVUPD     (DI)(R8*1), X3
+	VMOVUPS     (BX)(R8*1), X2
+	VMOVUPS     (DI)(R8*1), X3
 	VFMADD231PD Y2, Y1, Y3
 	VMOVUPD     X3, (DI)(R8*1)
 	ADDQ        $0x10, R8
@@ -4729,9 +4612,7 @@ restf64avx2rows1:
 below16_f64avx2rows1:
 	TESTQ       $0x00000001, R9
 	JEQ         below8_f64avx2rows1
-	VXORPS      Y2, Y2, Y2
 	VMOVSD      (BX)(R8*1), X2
-	VXORPS      Y3, Y3, Y3
 	VMOVSD      (DI)(R8*1), X3
 	VFMADD231PD Y2, Y1, Y3
 	VMOVSD      X3, (DI)(R8*1)
@@ -4831,21 +4712,16 @@ onef32avx512rows4:
 restf32avx512rows4:
 	TESTQ       $0x00000008, R12
 	JEQ         below32_f32avx512rows4
-	VXORPS      Z5, Z5, Z5
 	VMOVUPS     (BX)(R11*1), Y5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (DI)(R11*1), Y6
 	VFMADD231PS Z5, Z1, Z6
 	VMOVUPS     Y6, (DI)(R11*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R8)(R11*1), Y6
 	VFMADD231PS Z5, Z2, Z6
 	VMOVUPS     Y6, (R8)(R11*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R9)(R11*1), Y6
 	VFMADD231PS Z5, Z3, Z6
 	VMOVUPS     Y6, (R9)(R11*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R10)(R11*1), Y6
 	VFMADD231PS Z5, Z4, Z6
 	VMOVUPS     Y6, (R10)(R11*1)
@@ -4854,21 +4730,16 @@ restf32avx512rows4:
 below32_f32avx512rows4:
 	TESTQ       $0x00000004, R12
 	JEQ         below16_f32avx512rows4
-	VXORPS      Z5, Z5, Z5
 	VMOVUPS     (BX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (DI)(R11*1), X6
 	VFMADD231PS Z5, Z1, Z6
 	VMOVUPS     X6, (DI)(R11*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R8)(R11*1), X6
 	VFMADD231PS Z5, Z2, Z6
 	VMOVUPS     X6, (R8)(R11*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R9)(R11*1), X6
 	VFMADD231PS Z5, Z3, Z6
 	VMOVUPS     X6, (R9)(R11*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R10)(R11*1), X6
 	VFMADD231PS Z5, Z4, Z6
 	VMOVUPS     X6, (R10)(R11*1)
@@ -4877,21 +4748,16 @@ below32_f32avx512rows4:
 below16_f32avx512rows4:
 	TESTQ       $0x00000002, R12
 	JEQ         below8_f32avx512rows4
-	VXORPS      Z5, Z5, Z5
 	VMOVSD      (BX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (DI)(R11*1), X6
 	VFMADD231PS Z5, Z1, Z6
 	VMOVSD      X6, (DI)(R11*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (R8)(R11*1), X6
 	VFMADD231PS Z5, Z2, Z6
 	VMOVSD      X6, (R8)(R11*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (R9)(R11*1), X6
 	VFMADD231PS Z5, Z3, Z6
 	VMOVSD      X6, (R9)(R11*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (R10)(R11*1), X6
 	VFMADD231PS Z5, Z4, Z6
 	VMOVSD      X6, (R10)(R11*1)
@@ -4900,21 +4766,16 @@ below16_f32avx512rows4:
 below8_f32avx512rows4:
 	TESTQ       $0x00000001, R12
 	JEQ         below4_f32avx512rows4
-	VXORPS      Z5, Z5, Z5
 	VMOVSS      (BX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVSS      (DI)(R11*1), X6
 	VFMADD231PS Z5, Z1, Z6
 	VMOVSS      X6, (DI)(R11*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R8)(R11*1), X1
 	VFMADD231PS Z5, Z2, Z1
 	VMOVSS      X1, (R8)(R11*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R9)(R11*1), X1
 	VFMADD231PS Z5, Z3, Z1
 	VMOVSS      X1, (R9)(R11*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R10)(R11*1), X1
 	VFMADD231PS Z5, Z4, Z1
 	VMOVSS      X1, (R10)(R11*1)
@@ -4963,9 +4824,7 @@ onef32avx512rows1:
 restf32avx512rows1:
 	TESTQ       $0x00000008, R9
 	JEQ         below32_f32avx512rows1
-	VXORPS      Z2, Z2, Z2
 	VMOVUPS     (BX)(R8*1), Y2
-	VXORPS      Z3, Z3, Z3
 	VMOVUPS     (DI)(R8*1), Y3
 	VFMADD231PS Z2, Z1, Z3
 	VMOVUPS     Y3, (DI)(R8*1)
@@ -4974,9 +4833,7 @@ restf32avx512rows1:
 below32_f32avx512rows1:
 	TESTQ       $0x00000004, R9
 	JEQ         below16_f32avx512rows1
-	VXORPS      Z2, Z2, Z2
 	VMOVUPS     (BX)(R8*1), X2
-	VXORPS      Z3, Z3, Z3
 	VMOVUPS     (DI)(R8*1), X3
 	VFMADD231PS Z2, Z1, Z3
 	VMOVUPS     X3, (DI)(R8*1)
@@ -4985,9 +4842,7 @@ below32_f32avx512rows1:
 below16_f32avx512rows1:
 	TESTQ       $0x00000002, R9
 	JEQ         below8_f32avx512rows1
-	VXORPS      Z2, Z2, Z2
 	VMOVSD      (BX)(R8*1), X2
-	VXORPS      Z3, Z3, Z3
 	VMOVSD      (DI)(R8*1), X3
 	VFMADD231PS Z2, Z1, Z3
 	VMOVSD      X3, (DI)(R8*1)
@@ -4996,9 +4851,7 @@ below16_f32avx512rows1:
 below8_f32avx512rows1:
 	TESTQ       $0x00000001, R9
 	JEQ         below4_f32avx512rows1
-	VXORPS      Z2, Z2, Z2
 	VMOVSS      (BX)(R8*1), X2
-	VXORPS      Z3, Z3, Z3
 	VMOVSS      (DI)(R8*1), X3
 	VFMADD231PS Z2, Z1, Z3
 	VMOVSS      X3, (DI)(R8*1)
@@ -5096,21 +4949,16 @@ onef32avx2rows4:
 restf32avx2rows4:
 	TESTQ       $0x00000004, R12
 	JEQ         below16_f32avx2rows4
-	VXORPS      Y5, Y5, Y5
 	VMOVUPS     (BX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (DI)(R11*1), X6
 	VFMADD231PS Y5, Y1, Y6
 	VMOVUPS     X6, (DI)(R11*1)
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (R8)(R11*1), X6
 	VFMADD231PS Y5, Y2, Y6
 	VMOVUPS     X6, (R8)(R11*1)
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (R9)(R11*1), X6
 	VFMADD231PS Y5, Y3, Y6
 	VMOVUPS     X6, (R9)(R11*1)
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (R10)(R11*1), X6
 	VFMADD231PS Y5, Y4, Y6
 	VMOVUPS     X6, (R10)(R11*1)
@@ -5119,21 +4967,16 @@ restf32avx2rows4:
 below16_f32avx2rows4:
 	TESTQ       $0x00000002, R12
 	JEQ         below8_f32avx2rows4
-	VXORPS      Y5, Y5, Y5
 	VMOVSD      (BX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (DI)(R11*1), X6
 	VFMADD231PS Y5, Y1, Y6
 	VMOVSD      X6, (DI)(R11*1)
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (R8)(R11*1), X6
 	VFMADD231PS Y5, Y2, Y6
 	VMOVSD      X6, (R8)(R11*1)
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (R9)(R11*1), X6
 	VFMADD231PS Y5, Y3, Y6
 	VMOVSD      X6, (R9)(R11*1)
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (R10)(R11*1), X6
 	VFMADD231PS Y5, Y4, Y6
 	VMOVSD      X6, (R10)(R11*1)
@@ -5142,21 +4985,16 @@ below16_f32avx2rows4:
 below8_f32avx2rows4:
 	TESTQ       $0x00000001, R12
 	JEQ         below4_f32avx2rows4
-	VXORPS      Y5, Y5, Y5
 	VMOVSS      (BX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVSS      (DI)(R11*1), X6
 	VFMADD231PS Y5, Y1, Y6
 	VMOVSS      X6, (DI)(R11*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R8)(R11*1), X1
 	VFMADD231PS Y5, Y2, Y1
 	VMOVSS      X1, (R8)(R11*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R9)(R11*1), X1
 	VFMADD231PS Y5, Y3, Y1
 	VMOVSS      X1, (R9)(R11*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R10)(R11*1), X1
 	VFMADD231PS Y5, Y4, Y1
 	VMOVSS      X1, (R10)(R11*1)
@@ -5205,9 +5043,7 @@ onef32avx2rows1:
 restf32avx2rows1:
 	TESTQ       $0x00000004, R9
 	JEQ         below16_f32avx2rows1
-	VXORPS      Y2, Y2, Y2
 	VMOVUPS     (BX)(R8*1), X2
-	VXORPS      Y3, Y3, Y3
 	VMOVUPS     (DI)(R8*1), X3
 	VFMADD231PS Y2, Y1, Y3
 	VMOVUPS     X3, (DI)(R8*1)
@@ -5216,9 +5052,7 @@ restf32avx2rows1:
 below16_f32avx2rows1:
 	TESTQ       $0x00000002, R9
 	JEQ         below8_f32avx2rows1
-	VXORPS      Y2, Y2, Y2
 	VMOVSD      (BX)(R8*1), X2
-	VXORPS      Y3, Y3, Y3
 	VMOVSD      (DI)(R8*1), X3
 	VFMADD231PS Y2, Y1, Y3
 	VMOVSD      X3, (DI)(R8*1)
@@ -5227,9 +5061,7 @@ below16_f32avx2rows1:
 below8_f32avx2rows1:
 	TESTQ       $0x00000001, R9
 	JEQ         below4_f32avx2rows1
-	VXORPS      Y2, Y2, Y2
 	VMOVSS      (BX)(R8*1), X2
-	VXORPS      Y3, Y3, Y3
 	VMOVSS      (DI)(R8*1), X3
 	VFMADD231PS Y2, Y1, Y3
 	VMOVSS      X3, (DI)(R8*1)
@@ -5902,73 +5734,73 @@ f64avx512strip0:
 	VMULPD       Z0, Z3, Z3
 	VBROADCASTSD 24(AX)(DX*1), Z4
 	VMULPD       Z0, Z4, Z4
-	VMOVUPD      (AX)(DX*1), Y5
-	VMOVUPD      (CX)(DX*1), Y6
-	VMOVUPD      (SI)(DX*1), Y7
-	VMULPD       Y7, Y1, Y8
-	VANDPS       (BX), Y8, Y8
-	VADDPD       Y8, Y6, Y6
-	VXORPS       Z8, Z8, Z8
-	VMULPD       Y7, Y5, Y8
-	VANDPS       128(BX), Y8, Y8
+	VMOVUPD      (AX)(DX*1), Y9
+	VMOVUPD      (CX)(DX*1), Y10
+	VMOVUPD      (SI)(DX*1), Y6
+	VMULPD       Y6, Y1, Y5
+	VANDPS       (BX), Y5, Y5
+	VADDPD       Y5, Y10, Y10
+	VXORPS       Z5, Z5, Z5
+	VMULPD       Y6, Y9, Y5
+	VANDPS       128(BX), Y5, Y5
 	VMOVUPD      (R8)(DX*1), Y7
-	VMULPD       Y7, Y2, Y9
-	VANDPS       32(BX), Y9, Y9
-	VADDPD       Y9, Y6, Y6
-	VXORPS       Z9, Z9, Z9
-	VMULPD       Y7, Y5, Y9
-	VANDPS       160(BX), Y9, Y9
-	VMOVUPD      (R9)(DX*1), Y7
-	VMULPD       Y7, Y3, Y10
-	VANDPS       64(BX), Y10, Y10
-	VADDPD       Y10, Y6, Y6
-	VXORPS       Z10, Z10, Z10
-	VMULPD       Y7, Y5, Y10
-	VANDPS       192(BX), Y10, Y10
-	VMOVUPD      (DI)(DX*1), Y7
-	VMULPD       Y7, Y4, Y11
-	VANDPS       96(BX), Y11, Y11
-	VADDPD       Y11, Y6, Y6
-	VXORPS       Z11, Z11, Z11
-	VMULPD       Y7, Y5, Y11
-	VANDPS       224(BX), Y11, Y11
-	VMOVUPD      Y6, (CX)(DX*1)
+	VMULPD       Y7, Y2, Y6
+	VANDPS       32(BX), Y6, Y6
+	VADDPD       Y6, Y10, Y10
+	VXORPS       Z6, Z6, Z6
+	VMULPD       Y7, Y9, Y6
+	VANDPS       160(BX), Y6, Y6
+	VMOVUPD      (R9)(DX*1), Y8
+	VMULPD       Y8, Y3, Y7
+	VANDPS       64(BX), Y7, Y7
+	VADDPD       Y7, Y10, Y10
+	VXORPS       Z7, Z7, Z7
+	VMULPD       Y8, Y9, Y7
+	VANDPS       192(BX), Y7, Y7
+	VMOVUPD      (DI)(DX*1), Y11
+	VMULPD       Y11, Y4, Y8
+	VANDPS       96(BX), Y8, Y8
+	VADDPD       Y8, Y10, Y10
+	VXORPS       Z8, Z8, Z8
+	VMULPD       Y11, Y9, Y8
+	VANDPS       224(BX), Y8, Y8
+	VMOVUPD      Y10, (CX)(DX*1)
 	XORQ         R10, R10
 	MOVQ         n+24(FP), R11
 	SUBQ         $0x10, R11
 	JLT          onef64avx512strip0
 
 roundf64avx512strip0:
-	VMOVUPD     (CX)(R10*1), Z5
-	VMOVUPD     (AX)(R10*1), Z6
-	VMOVUPD     (SI)(R10*1), Z7
-	VFMADD231PD Z7, Z6, Z8
-	VFMADD231PD Z7, Z1, Z5
-	VMOVUPD     (R8)(R10*1), Z7
-	VFMADD231PD Z7, Z6, Z9
-	VFMADD231PD Z7, Z2, Z5
-	VMOVUPD     (R9)(R10*1), Z7
-	VFMADD231PD Z7, Z6, Z10
-	VFMADD231PD Z7, Z3, Z5
-	VMOVUPD     (DI)(R10*1), Z7
-	VFMADD231PD Z7, Z6, Z11
-	VFMADD231PD Z7, Z4, Z5
-	VMOVUPD     Z5, (CX)(R10*1)
-	VMOVUPD     64(CX)(R10*1), Z5
-	VMOVUPD     64(AX)(R10*1), Z6
-	VMOVUPD     64(SI)(R10*1), Z7
-	VFMADD231PD Z7, Z6, Z8
-	VFMADD231PD Z7, Z1, Z5
-	VMOVUPD     64(R8)(R10*1), Z7
-	VFMADD231PD Z7, Z6, Z9
-	VFMADD231PD Z7, Z2, Z5
-	VMOVUPD     64(R9)(R10*1), Z7
-	VFMADD231PD Z7, Z6, Z10
-	VFMADD231PD Z7, Z3, Z5
-	VMOVUPD     64(DI)(R10*1), Z7
-	VFMADD231PD Z7, Z6, Z11
-	VFMADD231PD Z7, Z4, Z5
-	VMOVUPD     Z5, 64(CX)(R10*1)
+	VMOVUPD     (CX)(R10*1), Z9
+	VMOVUPD     (AX)(R10*1), Z10
+	VMOVUPD     (SI)(R10*1), Z11
+	VFMADD231PD Z11, Z10, Z5
+	VFMADD231PD Z11, Z1, Z9
+	VMOVUPD     (R8)(R10*1), Z11
+	VFMADD231PD Z11, Z10, Z6
+	VFMADD231PD Z11, Z2, Z9
+	VMOVUPD     (R9)(R10*1), Z11
+	VFMADD231PD Z11, Z10, Z7
+	VFMADD231PD Z11, Z3, Z9
+	VMOVUPD     (DI)(R10*1), Z11
+	VFMADD231PD Z11, Z10, Z8
+	VFMADD231PD Z11, Z4, Z9
+	VMOVUPD     Z9, (CX)(R10*1)
+	VMOVUPD     64(CX)(R10*1), Z9
+	VMOVUPD     64(AX)(R10*1), Z10
+	VMOVUPD     64(SI)(R10*1), Z11
+	VFMADD231PD Z11, Z10, Z5
+	VFMADD231PD Z11, Z1, Z9
+	VMOVUPD     64(R8)(R10*1), Z11
+	VFMADD231PD Z11, Z10, Z6
+	VFMADD231PD Z11, Z2, Z9
+	VMOVUPD     64(R9)(R10*1), Z11
+	VFMADD231PD Z11, Z10, Z7
+	VFMADD231PD Z11, Z3, Z9
+	VMOVUPD     64(DI)(R10*1), Z11
+	VFMADD231PD Z11, Z10, Z8
+	VFMADD231PD Z11, Z4, Z9
+	VMOVUPD     Z9, 64(CX)(R10*1)
 	ADDQ        $0x80, R10
 	SUBQ        $0x10, R11
 	JGE         roundf64avx512strip0
@@ -5976,117 +5808,99 @@ roundf64avx512strip0:
 onef64avx512strip0:
 	ADDQ        $0x08, R11
 	JLT         restf64avx512strip0
-	VMOVUPD     (CX)(R10*1), Z5
-	VMOVUPD     (AX)(R10*1), Z6
-	VMOVUPD     (SI)(R10*1), Z7
-	VFMADD231PD Z7, Z6, Z8
-	VFMADD231PD Z7, Z1, Z5
-	VMOVUPD     (R8)(R10*1), Z7
-	VFMADD231PD Z7, Z6, Z9
-	VFMADD231PD Z7, Z2, Z5
-	VMOVUPD     (R9)(R10*1), Z7
-	VFMADD231PD Z7, Z6, Z10
-	VFMADD231PD Z7, Z3, Z5
-	VMOVUPD     (DI)(R10*1), Z7
-	VFMADD231PD Z7, Z6, Z11
-	VFMADD231PD Z7, Z4, Z5
-	VMOVUPD     Z5, (CX)(R10*1)
+	VMOVUPD     (CX)(R10*1), Z9
+	VMOVUPD     (AX)(R10*1), Z10
+	VMOVUPD     (SI)(R10*1), Z11
+	VFMADD231PD Z11, Z10, Z5
+	VFMADD231PD Z11, Z1, Z9
+	VMOVUPD     (R8)(R10*1), Z11
+	VFMADD231PD Z11, Z10, Z6
+	VFMADD231PD Z11, Z2, Z9
+	VMOVUPD     (R9)(R10*1), Z11
+	VFMADD231PD Z11, Z10, Z7
+	VFMADD231PD Z11, Z3, Z9
+	VMOVUPD     (DI)(R10*1), Z11
+	VFMADD231PD Z11, Z10, Z8
+	VFMADD231PD Z11, Z4, Z9
+	VMOVUPD     Z9, (CX)(R10*1)
 	ADDQ        $0x40, R10
 
 restf64avx512strip0:
 	TESTQ       $0x00000004, R11
 	JEQ         below32_f64avx512strip0
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (CX)(R10*1), Y5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (AX)(R10*1), Y6
-	VXORPS      Z7, Z7, Z7
-	VMOVUPD     (SI)(R10*1), Y7
-	VFMADD231PD Z7, Z6, Z8
-	VFMADD231PD Z7, Z1, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVUPD     (R8)(R10*1), Y7
-	VFMADD231PD Z7, Z6, Z9
-	VFMADD231PD Z7, Z2, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVUPD     (R9)(R10*1), Y7
-	VFMADD231PD Z7, Z6, Z10
-	VFMADD231PD Z7, Z3, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVUPD     (DI)(R10*1), Y7
-	VFMADD231PD Z7, Z6, Z11
-	VFMADD231PD Z7, Z4, Z5
-	VMOVUPD     Y5, (CX)(R10*1)
+	VMOVUPS     (CX)(R10*1), Y9
+	VMOVUPS     (AX)(R10*1), Y10
+	VMOVUPS     (SI)(R10*1), Y11
+	VFMADD231PD Z11, Z10, Z5
+	VFMADD231PD Z11, Z1, Z9
+	VMOVUPS     (R8)(R10*1), Y11
+	VFMADD231PD Z11, Z10, Z6
+	VFMADD231PD Z11, Z2, Z9
+	VMOVUPS     (R9)(R10*1), Y11
+	VFMADD231PD Z11, Z10, Z7
+	VFMADD231PD Z11, Z3, Z9
+	VMOVUPS     (DI)(R10*1), Y11
+	VFMADD231PD Z11, Z10, Z8
+	VFMADD231PD Z11, Z4, Z9
+	VMOVUPD     Y9, (CX)(R10*1)
 	ADDQ        $0x20, R10
 
 below32_f64avx512strip0:
 	TESTQ       $0x00000002, R11
 	JEQ         below16_f64avx512strip0
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (CX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (AX)(R10*1), X6
-	VXORPS      Z7, Z7, Z7
-	VMOVUPD     (SI)(R10*1), X7
-	VFMADD231PD Z7, Z6, Z8
-	VFMADD231PD Z7, Z1, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVUPD     (R8)(R10*1), X7
-	VFMADD231PD Z7, Z6, Z9
-	VFMADD231PD Z7, Z2, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVUPD     (R9)(R10*1), X7
-	VFMADD231PD Z7, Z6, Z10
-	VFMADD231PD Z7, Z3, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVUPD     (DI)(R10*1), X7
-	VFMADD231PD Z7, Z6, Z11
-	VFMADD231PD Z7, Z4, Z5
-	VMOVUPD     X5, (CX)(R10*1)
+	VMOVUPS     (CX)(R10*1), X9
+	VMOVUPS     (AX)(R10*1), X10
+	VMOVUPS     (SI)(R10*1), X11
+	VFMADD231PD Z11, Z10, Z5
+	VFMADD231PD Z11, Z1, Z9
+	VMOVUPS     (R8)(R10*1), X11
+	VFMADD231PD Z11, Z10, Z6
+	VFMADD231PD Z11, Z2, Z9
+	VMOVUPS     (R9)(R10*1), X11
+	VFMADD231PD Z11, Z10, Z7
+	VFMADD231PD Z11, Z3, Z9
+	VMOVUPS     (DI)(R10*1), X11
+	VFMADD231PD Z11, Z10, Z8
+	VFMADD231PD Z11, Z4, Z9
+	VMOVUPD     X9, (CX)(R10*1)
 	ADDQ        $0x10, R10
 
 below16_f64avx512strip0:
 	TESTQ       $0x00000001, R11
 	JEQ         below8_f64avx512strip0
-	VXORPS      Z5, Z5, Z5
-	VMOVSD      (CX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (AX)(R10*1), X6
-	VXORPS      Z7, Z7, Z7
-	VMOVSD      (SI)(R10*1), X7
-	VFMADD231PD Z7, Z6, Z8
-	VFMADD231PD Z7, Z1, Z5
-	VXORPS      Z1, Z1, Z1
+	VMOVSD      (CX)(R10*1), X9
+	VMOVSD      (AX)(R10*1), X10
+	VMOVSD      (SI)(R10*1), X11
+	VFMADD231PD Z11, Z10, Z5
+	VFMADD231PD Z11, Z1, Z9
 	VMOVSD      (R8)(R10*1), X1
-	VFMADD231PD Z1, Z6, Z9
-	VFMADD231PD Z1, Z2, Z5
-	VXORPS      Z1, Z1, Z1
+	VFMADD231PD Z1, Z10, Z6
+	VFMADD231PD Z1, Z2, Z9
 	VMOVSD      (R9)(R10*1), X1
-	VFMADD231PD Z1, Z6, Z10
-	VFMADD231PD Z1, Z3, Z5
-	VXORPS      Z1, Z1, Z1
+	VFMADD231PD Z1, Z10, Z7
+	VFMADD231PD Z1, Z3, Z9
 	VMOVSD      (DI)(R10*1), X1
-	VFMADD231PD Z1, Z6, Z11
-	VFMADD231PD Z1, Z4, Z5
-	VMOVSD      X5, (CX)(R10*1)
+	VFMADD231PD Z1, Z10, Z8
+	VFMADD231PD Z1, Z4, Z9
+	VMOVSD      X9, (CX)(R10*1)
 	ADDQ        $0x08, R10
 
 below8_f64avx512strip0:
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VADDPD        Y1, Y5, Y5
+	VEXTRACTF64X4 $0x01, Z6, Y1
+	VADDPD        Y1, Y6, Y6
+	VEXTRACTF64X4 $0x01, Z7, Y1
+	VADDPD        Y1, Y7, Y7
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VADDPD        Y1, Y8, Y8
-	VEXTRACTF64X4 $0x01, Z9, Y1
-	VADDPD        Y1, Y9, Y9
-	VEXTRACTF64X4 $0x01, Z10, Y1
-	VADDPD        Y1, Y10, Y10
-	VEXTRACTF64X4 $0x01, Z11, Y1
-	VADDPD        Y1, Y11, Y11
-	VHADDPD       Y9, Y8, Y8
-	VHADDPD       Y11, Y10, Y10
-	VPERM2F128    $0x31, Y10, Y8, Y1
-	VPERM2F128    $0x20, Y10, Y8, Y8
-	VADDPD        Y1, Y8, Y8
+	VHADDPD       Y6, Y5, Y5
+	VHADDPD       Y8, Y7, Y7
+	VPERM2F128    $0x31, Y7, Y5, Y1
+	VPERM2F128    $0x20, Y7, Y5, Y5
+	VADDPD        Y1, Y5, Y5
 	VMOVUPD       (CX)(DX*1), Y1
-	VFMADD231PD   Y8, Y0, Y1
+	VFMADD231PD   Y5, Y0, Y1
 	VMOVUPD       Y1, (CX)(DX*1)
 	MOVQ          dn+32(FP), SI
 	ADDQ          SI, n+24(FP)
@@ -6193,22 +6007,17 @@ onef64avx512strip1:
 restf64avx512strip1:
 	TESTQ       $0x00000004, R11
 	JEQ         below32_f64avx512strip1
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (AX)(R10*1), Y5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (SI)(R10*1), Y6
+	VMOVUPS     (AX)(R10*1), Y5
+	VMOVUPS     (SI)(R10*1), Y6
 	VFMADD231PD Z5, Z1, Z6
 	VMOVUPD     Y6, (SI)(R10*1)
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R8)(R10*1), Y6
+	VMOVUPS     (R8)(R10*1), Y6
 	VFMADD231PD Z5, Z2, Z6
 	VMOVUPD     Y6, (R8)(R10*1)
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R9)(R10*1), Y6
+	VMOVUPS     (R9)(R10*1), Y6
 	VFMADD231PD Z5, Z3, Z6
 	VMOVUPD     Y6, (R9)(R10*1)
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (DI)(R10*1), Y6
+	VMOVUPS     (DI)(R10*1), Y6
 	VFMADD231PD Z5, Z4, Z6
 	VMOVUPD     Y6, (DI)(R10*1)
 	ADDQ        $0x20, R10
@@ -6216,22 +6025,17 @@ restf64avx512strip1:
 below32_f64avx512strip1:
 	TESTQ       $0x00000002, R11
 	JEQ         below16_f64avx512strip1
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (AX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (SI)(R10*1), X6
+	VMOVUPS     (AX)(R10*1), X5
+	VMOVUPS     (SI)(R10*1), X6
 	VFMADD231PD Z5, Z1, Z6
 	VMOVUPD     X6, (SI)(R10*1)
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R8)(R10*1), X6
+	VMOVUPS     (R8)(R10*1), X6
 	VFMADD231PD Z5, Z2, Z6
 	VMOVUPD     X6, (R8)(R10*1)
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R9)(R10*1), X6
+	VMOVUPS     (R9)(R10*1), X6
 	VFMADD231PD Z5, Z3, Z6
 	VMOVUPD     X6, (R9)(R10*1)
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (DI)(R10*1), X6
+	VMOVUPS     (DI)(R10*1), X6
 	VFMADD231PD Z5, Z4, Z6
 	VMOVUPD     X6, (DI)(R10*1)
 	ADDQ        $0x10, R10
@@ -6239,21 +6043,16 @@ below32_f64avx512strip1:
 below16_f64avx512strip1:
 	TESTQ       $0x00000001, R11
 	JEQ         below8_f64avx512strip1
-	VXORPS      Z5, Z5, Z5
 	VMOVSD      (AX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (SI)(R10*1), X6
 	VFMADD231PD Z5, Z1, Z6
 	VMOVSD      X6, (SI)(R10*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R8)(R10*1), X1
 	VFMADD231PD Z5, Z2, Z1
 	VMOVSD      X1, (R8)(R10*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R9)(R10*1), X1
 	VFMADD231PD Z5, Z3, Z1
 	VMOVSD      X1, (R9)(R10*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (DI)(R10*1), X1
 	VFMADD231PD Z5, Z4, Z1
 	VMOVSD      X1, (DI)(R10*1)
@@ -6392,27 +6191,21 @@ onef64avx512strip2:
 restf64avx512strip2:
 	TESTQ       $0x00000004, R11
 	JEQ         below32_f64avx512strip2
-	VXORPS      Z9, Z9, Z9
-	VMOVUPD     (CX)(R10*1), Y9
-	VXORPS      Z10, Z10, Z10
-	VMOVUPD     (AX)(R10*1), Y10
-	VXORPS      Z11, Z11, Z11
-	VMOVUPD     (SI)(R10*1), Y11
+	VMOVUPS     (CX)(R10*1), Y9
+	VMOVUPS     (AX)(R10*1), Y10
+	VMOVUPS     (SI)(R10*1), Y11
 	VFMADD231PD Z10, Z1, Z11
 	VFMADD231PD Z9, Z5, Z11
 	VMOVUPD     Y11, (SI)(R10*1)
-	VXORPS      Z11, Z11, Z11
-	VMOVUPD     (R8)(R10*1), Y11
+	VMOVUPS     (R8)(R10*1), Y11
 	VFMADD231PD Z10, Z2, Z11
 	VFMADD231PD Z9, Z6, Z11
 	VMOVUPD     Y11, (R8)(R10*1)
-	VXORPS      Z11, Z11, Z11
-	VMOVUPD     (R9)(R10*1), Y11
+	VMOVUPS     (R9)(R10*1), Y11
 	VFMADD231PD Z10, Z3, Z11
 	VFMADD231PD Z9, Z7, Z11
 	VMOVUPD     Y11, (R9)(R10*1)
-	VXORPS      Z11, Z11, Z11
-	VMOVUPD     (DI)(R10*1), Y11
+	VMOVUPS     (DI)(R10*1), Y11
 	VFMADD231PD Z10, Z4, Z11
 	VFMADD231PD Z9, Z8, Z11
 	VMOVUPD     Y11, (DI)(R10*1)
@@ -6421,27 +6214,21 @@ restf64avx512strip2:
 below32_f64avx512strip2:
 	TESTQ       $0x00000002, R11
 	JEQ         below16_f64avx512strip2
-	VXORPS      Z9, Z9, Z9
-	VMOVUPD     (CX)(R10*1), X9
-	VXORPS      Z10, Z10, Z10
-	VMOVUPD     (AX)(R10*1), X10
-	VXORPS      Z11, Z11, Z11
-	VMOVUPD     (SI)(R10*1), X11
+	VMOVUPS     (CX)(R10*1), X9
+	VMOVUPS     (AX)(R10*1), X10
+	VMOVUPS     (SI)(R10*1), X11
 	VFMADD231PD Z10, Z1, Z11
 	VFMADD231PD Z9, Z5, Z11
 	VMOVUPD     X11, (SI)(R10*1)
-	VXORPS      Z11, Z11, Z11
-	VMOVUPD     (R8)(R10*1), X11
+	VMOVUPS     (R8)(R10*1), X11
 	VFMADD231PD Z10, Z2, Z11
 	VFMADD231PD Z9, Z6, Z11
 	VMOVUPD     X11, (R8)(R10*1)
-	VXORPS      Z11, Z11, Z11
-	VMOVUPD     (R9)(R10*1), X11
+	VMOVUPS     (R9)(R10*1), X11
 	VFMADD231PD Z10, Z3, Z11
 	VFMADD231PD Z9, Z7, Z11
 	VMOVUPD     X11, (R9)(R10*1)
-	VXORPS      Z11, Z11, Z11
-	VMOVUPD     (DI)(R10*1), X11
+	VMOVUPS     (DI)(R10*1), X11
 	VFMADD231PD Z10, Z4, Z11
 	VFMADD231PD Z9, Z8, Z11
 	VMOVUPD     X11, (DI)(R10*1)
@@ -6450,26 +6237,20 @@ below32_f64avx512strip2:
 below16_f64avx512strip2:
 	TESTQ       $0x00000001, R11
 	JEQ         below8_f64avx512strip2
-	VXORPS      Z9, Z9, Z9
 	VMOVSD      (CX)(R10*1), X9
-	VXORPS      Z10, Z10, Z10
 	VMOVSD      (AX)(R10*1), X10
-	VXORPS      Z11, Z11, Z11
 	VMOVSD      (SI)(R10*1), X11
 	VFMADD231PD Z10, Z1, Z11
 	VFMADD231PD Z9, Z5, Z11
 	VMOVSD      X11, (SI)(R10*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R8)(R10*1), X1
 	VFMADD231PD Z10, Z2, Z1
 	VFMADD231PD Z9, Z6, Z1
 	VMOVSD      X1, (R8)(R10*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R9)(R10*1), X1
 	VFMADD231PD Z10, Z3, Z1
 	VFMADD231PD Z9, Z7, Z1
 	VMOVSD      X1, (R9)(R10*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (DI)(R10*1), X1
 	VFMADD231PD Z10, Z4, Z1
 	VFMADD231PD Z9, Z8, Z1
@@ -6498,48 +6279,50 @@ f64avx512strip3:
 	LEAQ    128(BX), R11
 	TESTB   SI, SI
 	CMOVQEQ BX, R11
-	VMOVUPD (AX)(DX*1), Y1
-	VMOVUPD (CX)(DX*1), Y2
+	VMOVUPD (AX)(DX*1), Y5
+	VMOVUPD (CX)(DX*1), Y1
 	VMOVUPD (DI)(DX*1), Y2
+	VXORPS  Z1, Z1, Z1
+	VMULPD  Y2, Y5, Y1
+	VANDPS  (R11), Y1, Y1
+	VMOVUPD (R9)(DX*1), Y3
+	VXORPS  Z2, Z2, Z2
+	VMULPD  Y3, Y5, Y2
+	VANDPS  32(R11), Y2, Y2
+	VMOVUPD (R10)(DX*1), Y4
 	VXORPS  Z3, Z3, Z3
-	VMULPD  Y2, Y1, Y3
-	VANDPS  (R11), Y3, Y3
-	VMOVUPD (R9)(DX*1), Y2
+	VMULPD  Y4, Y5, Y3
+	VANDPS  64(R11), Y3, Y3
+	VMOVUPD (R8)(DX*1), Y6
 	VXORPS  Z4, Z4, Z4
-	VMULPD  Y2, Y1, Y4
-	VANDPS  32(R11), Y4, Y4
-	VMOVUPD (R10)(DX*1), Y2
-	VXORPS  Z5, Z5, Z5
-	VMULPD  Y2, Y1, Y5
-	VANDPS  64(R11), Y5, Y5
-	VMOVUPD (R8)(DX*1), Y2
-	VXORPS  Z6, Z6, Z6
-	VMULPD  Y2, Y1, Y6
-	VANDPS  96(R11), Y6, Y6
-	XORQ    R11, R11
-	MOVQ    n+24(FP), R12
-	SUBQ    $0x10, R12
-	JLT     onef64avx512strip3
+	VMULPD  Y6, Y5, Y4
+	VANDPS  96(R11), Y4, Y4
+
+columnsf64avx512strip3:
+	XORQ R11, R11
+	MOVQ n+24(FP), R12
+	SUBQ $0x10, R12
+	JLT  onef64avx512strip3
 
 roundf64avx512strip3:
-	VMOVUPD     (AX)(R11*1), Z1
-	VMOVUPD     (DI)(R11*1), Z2
-	VFMADD231PD Z2, Z1, Z3
-	VMOVUPD     (R9)(R11*1), Z2
-	VFMADD231PD Z2, Z1, Z4
-	VMOVUPD     (R10)(R11*1), Z2
-	VFMADD231PD Z2, Z1, Z5
-	VMOVUPD     (R8)(R11*1), Z2
-	VFMADD231PD Z2, Z1, Z6
-	VMOVUPD     64(AX)(R11*1), Z1
-	VMOVUPD     64(DI)(R11*1), Z2
-	VFMADD231PD Z2, Z1, Z3
-	VMOVUPD     64(R9)(R11*1), Z2
-	VFMADD231PD Z2, Z1, Z4
-	VMOVUPD     64(R10)(R11*1), Z2
-	VFMADD231PD Z2, Z1, Z5
-	VMOVUPD     64(R8)(R11*1), Z2
-	VFMADD231PD Z2, Z1, Z6
+	VMOVUPD     (AX)(R11*1), Z5
+	VMOVUPD     (DI)(R11*1), Z6
+	VFMADD231PD Z6, Z5, Z1
+	VMOVUPD     (R9)(R11*1), Z6
+	VFMADD231PD Z6, Z5, Z2
+	VMOVUPD     (R10)(R11*1), Z6
+	VFMADD231PD Z6, Z5, Z3
+	VMOVUPD     (R8)(R11*1), Z6
+	VFMADD231PD Z6, Z5, Z4
+	VMOVUPD     64(AX)(R11*1), Z5
+	VMOVUPD     64(DI)(R11*1), Z6
+	VFMADD231PD Z6, Z5, Z1
+	VMOVUPD     64(R9)(R11*1), Z6
+	VFMADD231PD Z6, Z5, Z2
+	VMOVUPD     64(R10)(R11*1), Z6
+	VFMADD231PD Z6, Z5, Z3
+	VMOVUPD     64(R8)(R11*1), Z6
+	VFMADD231PD Z6, Z5, Z4
 	ADDQ        $0x80, R11
 	SUBQ        $0x10, R12
 	JGE         roundf64avx512strip3
@@ -6547,96 +6330,83 @@ roundf64avx512strip3:
 onef64avx512strip3:
 	ADDQ        $0x08, R12
 	JLT         restf64avx512strip3
-	VMOVUPD     (AX)(R11*1), Z1
-	VMOVUPD     (DI)(R11*1), Z2
-	VFMADD231PD Z2, Z1, Z3
-	VMOVUPD     (R9)(R11*1), Z2
-	VFMADD231PD Z2, Z1, Z4
-	VMOVUPD     (R10)(R11*1), Z2
-	VFMADD231PD Z2, Z1, Z5
-	VMOVUPD     (R8)(R11*1), Z2
-	VFMADD231PD Z2, Z1, Z6
+	VMOVUPD     (AX)(R11*1), Z5
+	VMOVUPD     (DI)(R11*1), Z6
+	VFMADD231PD Z6, Z5, Z1
+	VMOVUPD     (R9)(R11*1), Z6
+	VFMADD231PD Z6, Z5, Z2
+	VMOVUPD     (R10)(R11*1), Z6
+	VFMADD231PD Z6, Z5, Z3
+	VMOVUPD     (R8)(R11*1), Z6
+	VFMADD231PD Z6, Z5, Z4
 	ADDQ        $0x40, R11
 
 restf64avx512strip3:
 	TESTQ       $0x00000004, R12
 	JEQ         below32_f64avx512strip3
-	VXORPS      Z1, Z1, Z1
-	VMOVUPD     (AX)(R11*1), Y1
-	VXORPS      Z2, Z2, Z2
-	VMOVUPD     (DI)(R11*1), Y2
-	VFMADD231PD Z2, Z1, Z3
-	VXORPS      Z2, Z2, Z2
-	VMOVUPD     (R9)(R11*1), Y2
-	VFMADD231PD Z2, Z1, Z4
-	VXORPS      Z2, Z2, Z2
-	VMOVUPD     (R10)(R11*1), Y2
-	VFMADD231PD Z2, Z1, Z5
-	VXORPS      Z2, Z2, Z2
-	VMOVUPD     (R8)(R11*1), Y2
-	VFMADD231PD Z2, Z1, Z6
+	VMOVUPS     (AX)(R11*1), Y5
+	VMOVUPS     (DI)(R11*1), Y6
+	VFMADD231PD Z6, Z5, Z1
+	VMOVUPS     (R9)(R11*1), Y6
+	VFMADD231PD Z6, Z5, Z2
+	VMOVUPS     (R10)(R11*1), Y6
+	VFMADD231PD Z6, Z5, Z3
+	VMOVUPS     (R8)(R11*1), Y6
+	VFMADD231PD Z6, Z5, Z4
 	ADDQ        $0x20, R11
 
 below32_f64avx512strip3:
 	TESTQ       $0x00000002, R12
 	JEQ         below16_f64avx512strip3
-	VXORPS      Z1, Z1, Z1
-	VMOVUPD     (AX)(R11*1), X1
-	VXORPS      Z2, Z2, Z2
-	VMOVUPD     (DI)(R11*1), X2
-	VFMADD231PD Z2, Z1, Z3
-	VXORPS      Z2, Z2, Z2
-	VMOVUPD     (R9)(R11*1), X2
-	VFMADD231PD Z2, Z1, Z4
-	VXORPS      Z2, Z2, Z2
-	VMOVUPD     (R10)(R11*1), X2
-	VFMADD231PD Z2, Z1, Z5
-	VXORPS      Z2, Z2, Z2
-	VMOVUPD     (R8)(R11*1), X2
-	VFMADD231PD Z2, Z1, Z6
+	VMOVUPS     (AX)(R11*1), X5
+	VMOVUPS     (DI)(R11*1), X6
+	VFMADD231PD Z6, Z5, Z1
+	VMOVUPS     (R9)(R11*1), X6
+	VFMADD231PD Z6, Z5, Z2
+	VMOVUPS     (R10)(R11*1), X6
+	VFMADD231PD Z6, Z5, Z3
+	VMOVUPS     (R8)(R11*1), X6
+	VFMADD231PD Z6, Z5, Z4
 	ADDQ        $0x10, R11
 
 below16_f64avx512strip3:
 	TESTQ       $0x00000001, R12
 	JEQ         below8_f64avx512strip3
-	VXORPS      Z1, Z1, Z1
-	VMOVSD      (AX)(R11*1), X1
-	VXORPS      Z2, Z2, Z2
-	VMOVSD      (DI)(R11*1), X2
-	VFMADD231PD Z2, Z1, Z3
-	VXORPS      Z2, Z2, Z2
-	VMOVSD      (R9)(R11*1), X2
-	VFMADD231PD Z2, Z1, Z4
-	VXORPS      Z2, Z2, Z2
-	VMOVSD      (R10)(R11*1), X2
-	VFMADD231PD Z2, Z1, Z5
-	VXORPS      Z2, Z2, Z2
-	VMOVSD      (R8)(R11*1), X2
-	VFMADD231PD Z2, Z1, Z6
+	VMOVSD      (AX)(R11*1), X5
+	VMOVSD      (DI)(R11*1), X6
+	VFMADD231PD Z6, Z5, Z1
+	VMOVSD      (R9)(R11*1), X6
+	VFMADD231PD Z6, Z5, Z2
+	VMOVSD      (R10)(R11*1), X6
+	VFMADD231PD Z6, Z5, Z3
+	VMOVSD      (R8)(R11*1), X6
+	VFMADD231PD Z6, Z5, Z4
 	ADDQ        $0x08, R11
 
 below8_f64avx512strip3:
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VADDPD        Y1, Y3, Y3
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VADDPD        Y1, Y4, Y4
-	VEXTRACTF64X4 $0x01, Z5, Y1
-	VADDPD        Y1, Y5, Y5
-	VEXTRACTF64X4 $0x01, Z6, Y1
-	VADDPD        Y1, Y6, Y6
+	CMPQ          op+8(FP), $0x05
+	JEQ           afterf64avx512strip5
+	VEXTRACTF64X4 $0x01, Z1, Y5
+	VADDPD        Y5, Y1, Y1
+	VEXTRACTF64X4 $0x01, Z2, Y5
+	VADDPD        Y5, Y2, Y2
+	VEXTRACTF64X4 $0x01, Z3, Y5
+	VADDPD        Y5, Y3, Y3
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VHADDPD       Y2, Y1, Y1
 	VHADDPD       Y4, Y3, Y3
-	VHADDPD       Y6, Y5, Y5
-	VPERM2F128    $0x31, Y5, Y3, Y1
-	VPERM2F128    $0x20, Y5, Y3, Y3
-	VADDPD        Y1, Y3, Y3
-	VMOVUPD       (CX)(DX*1), Y1
+	VPERM2F128    $0x31, Y3, Y1, Y2
+	VPERM2F128    $0x20, Y3, Y1, Y1
+	VADDPD        Y2, Y1, Y1
+	VMOVUPD       (CX)(DX*1), Y2
 	TESTB         SI, SI
 	JNE           addf64avx512strip3
-	VXORPS        Y1, Y1, Y1
+	VXORPS        Y2, Y2, Y2
 
 addf64avx512strip3:
-	VFMADD231PD Y3, Y0, Y1
-	VMOVUPD     Y1, (CX)(DX*1)
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (CX)(DX*1)
 	MOVQ        dn+32(FP), DI
 	ADDQ        DI, n+24(FP)
 	MOVQ        da+72(FP), DI
@@ -6690,10 +6460,12 @@ nonunitf64avx512strip4:
 	VANDPS  96(R11), Y6, Y6
 	VADDPD  Y6, Y5, Y5
 	VMOVUPD Y5, (CX)(DX*1)
-	XORQ    R11, R11
-	MOVQ    n+24(FP), R12
-	SUBQ    $0x10, R12
-	JLT     onef64avx512strip4
+
+columnsf64avx512strip4:
+	XORQ R11, R11
+	MOVQ n+24(FP), R12
+	SUBQ $0x10, R12
+	JLT  onef64avx512strip4
 
 roundf64avx512strip4:
 	VMOVUPD     (CX)(R11*1), Z5
@@ -6738,19 +6510,14 @@ onef64avx512strip4:
 restf64avx512strip4:
 	TESTQ       $0x00000004, R12
 	JEQ         below32_f64avx512strip4
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (CX)(R11*1), Y5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (DI)(R11*1), Y6
+	VMOVUPS     (CX)(R11*1), Y5
+	VMOVUPS     (DI)(R11*1), Y6
 	VFMADD231PD Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R9)(R11*1), Y6
+	VMOVUPS     (R9)(R11*1), Y6
 	VFMADD231PD Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R10)(R11*1), Y6
+	VMOVUPS     (R10)(R11*1), Y6
 	VFMADD231PD Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R8)(R11*1), Y6
+	VMOVUPS     (R8)(R11*1), Y6
 	VFMADD231PD Z6, Z4, Z5
 	VMOVUPD     Y5, (CX)(R11*1)
 	ADDQ        $0x20, R11
@@ -6758,19 +6525,14 @@ restf64avx512strip4:
 below32_f64avx512strip4:
 	TESTQ       $0x00000002, R12
 	JEQ         below16_f64avx512strip4
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (CX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (DI)(R11*1), X6
+	VMOVUPS     (CX)(R11*1), X5
+	VMOVUPS     (DI)(R11*1), X6
 	VFMADD231PD Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R9)(R11*1), X6
+	VMOVUPS     (R9)(R11*1), X6
 	VFMADD231PD Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R10)(R11*1), X6
+	VMOVUPS     (R10)(R11*1), X6
 	VFMADD231PD Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R8)(R11*1), X6
+	VMOVUPS     (R8)(R11*1), X6
 	VFMADD231PD Z6, Z4, Z5
 	VMOVUPD     X5, (CX)(R11*1)
 	ADDQ        $0x10, R11
@@ -6778,24 +6540,21 @@ below32_f64avx512strip4:
 below16_f64avx512strip4:
 	TESTQ       $0x00000001, R12
 	JEQ         below8_f64avx512strip4
-	VXORPS      Z5, Z5, Z5
 	VMOVSD      (CX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (DI)(R11*1), X6
 	VFMADD231PD Z6, Z1, Z5
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R9)(R11*1), X1
 	VFMADD231PD Z1, Z2, Z5
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R10)(R11*1), X1
 	VFMADD231PD Z1, Z3, Z5
-	VXORPS      Z1, Z1, Z1
 	VMOVSD      (R8)(R11*1), X1
 	VFMADD231PD Z1, Z4, Z5
 	VMOVSD      X5, (CX)(R11*1)
 	ADDQ        $0x08, R11
 
 below8_f64avx512strip4:
+	CMPQ op+8(FP), $0x06
+	JEQ  afterf64avx512strip6
 	MOVQ dn+32(FP), DI
 	ADDQ DI, n+24(FP)
 	MOVQ da+72(FP), DI
@@ -6809,115 +6568,18 @@ below8_f64avx512strip4:
 	RET
 
 f64avx512strip5:
-	MOVQ   a+64(FP), BX
-	MOVQ   lda+80(FP), DI
-	LEAQ   (BX)(DI*1), R8
-	LEAQ   (R8)(DI*1), R9
-	LEAQ   (R9)(DI*1), DI
+	MOVQ   a+64(FP), DI
+	MOVQ   lda+80(FP), R8
+	LEAQ   (DI)(R8*1), R9
+	LEAQ   (R9)(R8*1), R10
+	LEAQ   (R10)(R8*1), R8
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
 	VXORPS Z4, Z4, Z4
-	XORQ   R10, R10
-	MOVQ   n+24(FP), R11
-	SUBQ   $0x10, R11
-	JLT    onef64avx512strip5
+	JMP    columnsf64avx512strip3
 
-roundf64avx512strip5:
-	VMOVUPD     (AX)(R10*1), Z5
-	VMOVUPD     (BX)(R10*1), Z6
-	VFMADD231PD Z6, Z5, Z1
-	VMOVUPD     (R8)(R10*1), Z6
-	VFMADD231PD Z6, Z5, Z2
-	VMOVUPD     (R9)(R10*1), Z6
-	VFMADD231PD Z6, Z5, Z3
-	VMOVUPD     (DI)(R10*1), Z6
-	VFMADD231PD Z6, Z5, Z4
-	VMOVUPD     64(AX)(R10*1), Z5
-	VMOVUPD     64(BX)(R10*1), Z6
-	VFMADD231PD Z6, Z5, Z1
-	VMOVUPD     64(R8)(R10*1), Z6
-	VFMADD231PD Z6, Z5, Z2
-	VMOVUPD     64(R9)(R10*1), Z6
-	VFMADD231PD Z6, Z5, Z3
-	VMOVUPD     64(DI)(R10*1), Z6
-	VFMADD231PD Z6, Z5, Z4
-	ADDQ        $0x80, R10
-	SUBQ        $0x10, R11
-	JGE         roundf64avx512strip5
-
-onef64avx512strip5:
-	ADDQ        $0x08, R11
-	JLT         restf64avx512strip5
-	VMOVUPD     (AX)(R10*1), Z5
-	VMOVUPD     (BX)(R10*1), Z6
-	VFMADD231PD Z6, Z5, Z1
-	VMOVUPD     (R8)(R10*1), Z6
-	VFMADD231PD Z6, Z5, Z2
-	VMOVUPD     (R9)(R10*1), Z6
-	VFMADD231PD Z6, Z5, Z3
-	VMOVUPD     (DI)(R10*1), Z6
-	VFMADD231PD Z6, Z5, Z4
-	ADDQ        $0x40, R10
-
-restf64avx512strip5:
-	TESTQ       $0x00000004, R11
-	JEQ         below32_f64avx512strip5
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (AX)(R10*1), Y5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (BX)(R10*1), Y6
-	VFMADD231PD Z6, Z5, Z1
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R8)(R10*1), Y6
-	VFMADD231PD Z6, Z5, Z2
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R9)(R10*1), Y6
-	VFMADD231PD Z6, Z5, Z3
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (DI)(R10*1), Y6
-	VFMADD231PD Z6, Z5, Z4
-	ADDQ        $0x20, R10
-
-below32_f64avx512strip5:
-	TESTQ       $0x00000002, R11
-	JEQ         below16_f64avx512strip5
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (AX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (BX)(R10*1), X6
-	VFMADD231PD Z6, Z5, Z1
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R8)(R10*1), X6
-	VFMADD231PD Z6, Z5, Z2
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R9)(R10*1), X6
-	VFMADD231PD Z6, Z5, Z3
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (DI)(R10*1), X6
-	VFMADD231PD Z6, Z5, Z4
-	ADDQ        $0x10, R10
-
-below16_f64avx512strip5:
-	TESTQ       $0x00000001, R11
-	JEQ         below8_f64avx512strip5
-	VXORPS      Z5, Z5, Z5
-	VMOVSD      (AX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (BX)(R10*1), X6
-	VFMADD231PD Z6, Z5, Z1
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (R8)(R10*1), X6
-	VFMADD231PD Z6, Z5, Z2
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (R9)(R10*1), X6
-	VFMADD231PD Z6, Z5, Z3
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (DI)(R10*1), X6
-	VFMADD231PD Z6, Z5, Z4
-	ADDQ        $0x08, R10
-
-below8_f64avx512strip5:
+afterf64avx512strip5:
 	VEXTRACTF64X4 $0x01, Z1, Y5
 	VADDPD        Y5, Y1, Y1
 	VEXTRACTF64X4 $0x01, Z2, Y5
@@ -6939,34 +6601,34 @@ below8_f64avx512strip5:
 	VMOVSD        (CX)(DX*1), X1
 	TESTB         SI, SI
 	JNE           dividedforwardf64avx512strip50
-	VDIVSD        (BX)(DX*1), X1, X1
+	VDIVSD        (DI)(DX*1), X1, X1
 
 dividedforwardf64avx512strip50:
 	VMOVSD       X1, (CX)(DX*1)
 	VMOVSD       8(CX)(DX*1), X2
-	VFNMADD231SD (R8)(DX*1), X1, X2
+	VFNMADD231SD (R9)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedforwardf64avx512strip51
-	VDIVSD       8(R8)(DX*1), X2, X2
+	VDIVSD       8(R9)(DX*1), X2, X2
 
 dividedforwardf64avx512strip51:
 	VMOVSD       X2, 8(CX)(DX*1)
 	VMOVSD       16(CX)(DX*1), X3
-	VFNMADD231SD (R9)(DX*1), X1, X3
-	VFNMADD231SD 8(R9)(DX*1), X2, X3
+	VFNMADD231SD (R10)(DX*1), X1, X3
+	VFNMADD231SD 8(R10)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedforwardf64avx512strip52
-	VDIVSD       16(R9)(DX*1), X3, X3
+	VDIVSD       16(R10)(DX*1), X3, X3
 
 dividedforwardf64avx512strip52:
 	VMOVSD       X3, 16(CX)(DX*1)
 	VMOVSD       24(CX)(DX*1), X4
-	VFNMADD231SD (DI)(DX*1), X1, X4
-	VFNMADD231SD 8(DI)(DX*1), X2, X4
-	VFNMADD231SD 16(DI)(DX*1), X3, X4
+	VFNMADD231SD (R8)(DX*1), X1, X4
+	VFNMADD231SD 8(R8)(DX*1), X2, X4
+	VFNMADD231SD 16(R8)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedforwardf64avx512strip53
-	VDIVSD       24(DI)(DX*1), X4, X4
+	VDIVSD       24(R8)(DX*1), X4, X4
 
 dividedforwardf64avx512strip53:
 	VMOVSD X4, 24(CX)(DX*1)
@@ -6976,43 +6638,43 @@ backwardf64avx512strip5:
 	VMOVSD 24(CX)(DX*1), X1
 	TESTB  SI, SI
 	JNE    dividedbackwardf64avx512strip50
-	VDIVSD 24(DI)(DX*1), X1, X1
+	VDIVSD 24(R8)(DX*1), X1, X1
 
 dividedbackwardf64avx512strip50:
 	VMOVSD       X1, 24(CX)(DX*1)
 	VMOVSD       16(CX)(DX*1), X2
-	VFNMADD231SD 24(R9)(DX*1), X1, X2
+	VFNMADD231SD 24(R10)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedbackwardf64avx512strip51
-	VDIVSD       16(R9)(DX*1), X2, X2
+	VDIVSD       16(R10)(DX*1), X2, X2
 
 dividedbackwardf64avx512strip51:
 	VMOVSD       X2, 16(CX)(DX*1)
 	VMOVSD       8(CX)(DX*1), X3
-	VFNMADD231SD 24(R8)(DX*1), X1, X3
-	VFNMADD231SD 16(R8)(DX*1), X2, X3
+	VFNMADD231SD 24(R9)(DX*1), X1, X3
+	VFNMADD231SD 16(R9)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedbackwardf64avx512strip52
-	VDIVSD       8(R8)(DX*1), X3, X3
+	VDIVSD       8(R9)(DX*1), X3, X3
 
 dividedbackwardf64avx512strip52:
 	VMOVSD       X3, 8(CX)(DX*1)
 	VMOVSD       (CX)(DX*1), X4
-	VFNMADD231SD 24(BX)(DX*1), X1, X4
-	VFNMADD231SD 16(BX)(DX*1), X2, X4
-	VFNMADD231SD 8(BX)(DX*1), X3, X4
+	VFNMADD231SD 24(DI)(DX*1), X1, X4
+	VFNMADD231SD 16(DI)(DX*1), X2, X4
+	VFNMADD231SD 8(DI)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedbackwardf64avx512strip53
-	VDIVSD       (BX)(DX*1), X4, X4
+	VDIVSD       (DI)(DX*1), X4, X4
 
 dividedbackwardf64avx512strip53:
 	VMOVSD X4, (CX)(DX*1)
 
 solvedf64avx512strip5:
-	MOVQ dn+32(FP), BX
-	ADDQ BX, n+24(FP)
-	MOVQ da+72(FP), BX
-	ADDQ BX, a+64(FP)
+	MOVQ dn+32(FP), DI
+	ADDQ DI, n+24(FP)
+	MOVQ da+72(FP), DI
+	ADDQ DI, a+64(FP)
 	ADDQ doff+48(FP), DX
 	ADDQ dx+104(FP), AX
 	ADDQ dx+104(FP), CX
@@ -7022,44 +6684,44 @@ solvedf64avx512strip5:
 	RET
 
 f64avx512strip6:
-	MOVQ   a+64(FP), BX
-	MOVQ   lda+80(FP), DI
-	LEAQ   (BX)(DI*1), R8
-	LEAQ   (R8)(DI*1), R9
-	LEAQ   (R9)(DI*1), DI
+	MOVQ   a+64(FP), DI
+	MOVQ   lda+80(FP), R8
+	LEAQ   (DI)(R8*1), R9
+	LEAQ   (R9)(R8*1), R10
+	LEAQ   (R10)(R8*1), R8
 	CMPQ   da+72(FP), $0x00
 	JLT    backwardf64avx512strip6
 	VMOVSD (CX)(DX*1), X1
 	TESTB  SI, SI
 	JNE    dividedforwardf64avx512strip60
-	VDIVSD (BX)(DX*1), X1, X1
+	VDIVSD (DI)(DX*1), X1, X1
 
 dividedforwardf64avx512strip60:
 	VMOVSD       X1, (CX)(DX*1)
 	VMOVSD       8(CX)(DX*1), X2
-	VFNMADD231SD 8(BX)(DX*1), X1, X2
+	VFNMADD231SD 8(DI)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedforwardf64avx512strip61
-	VDIVSD       8(R8)(DX*1), X2, X2
+	VDIVSD       8(R9)(DX*1), X2, X2
 
 dividedforwardf64avx512strip61:
 	VMOVSD       X2, 8(CX)(DX*1)
 	VMOVSD       16(CX)(DX*1), X3
-	VFNMADD231SD 16(BX)(DX*1), X1, X3
-	VFNMADD231SD 16(R8)(DX*1), X2, X3
+	VFNMADD231SD 16(DI)(DX*1), X1, X3
+	VFNMADD231SD 16(R9)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedforwardf64avx512strip62
-	VDIVSD       16(R9)(DX*1), X3, X3
+	VDIVSD       16(R10)(DX*1), X3, X3
 
 dividedforwardf64avx512strip62:
 	VMOVSD       X3, 16(CX)(DX*1)
 	VMOVSD       24(CX)(DX*1), X4
-	VFNMADD231SD 24(BX)(DX*1), X1, X4
-	VFNMADD231SD 24(R8)(DX*1), X2, X4
-	VFNMADD231SD 24(R9)(DX*1), X3, X4
+	VFNMADD231SD 24(DI)(DX*1), X1, X4
+	VFNMADD231SD 24(R9)(DX*1), X2, X4
+	VFNMADD231SD 24(R10)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedforwardf64avx512strip63
-	VDIVSD       24(DI)(DX*1), X4, X4
+	VDIVSD       24(R8)(DX*1), X4, X4
 
 dividedforwardf64avx512strip63:
 	VMOVSD X4, 24(CX)(DX*1)
@@ -7069,34 +6731,34 @@ backwardf64avx512strip6:
 	VMOVSD 24(CX)(DX*1), X1
 	TESTB  SI, SI
 	JNE    dividedbackwardf64avx512strip60
-	VDIVSD 24(DI)(DX*1), X1, X1
+	VDIVSD 24(R8)(DX*1), X1, X1
 
 dividedbackwardf64avx512strip60:
 	VMOVSD       X1, 24(CX)(DX*1)
 	VMOVSD       16(CX)(DX*1), X2
-	VFNMADD231SD 16(DI)(DX*1), X1, X2
+	VFNMADD231SD 16(R8)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedbackwardf64avx512strip61
-	VDIVSD       16(R9)(DX*1), X2, X2
+	VDIVSD       16(R10)(DX*1), X2, X2
 
 dividedbackwardf64avx512strip61:
 	VMOVSD       X2, 16(CX)(DX*1)
 	VMOVSD       8(CX)(DX*1), X3
-	VFNMADD231SD 8(DI)(DX*1), X1, X3
-	VFNMADD231SD 8(R9)(DX*1), X2, X3
+	VFNMADD231SD 8(R8)(DX*1), X1, X3
+	VFNMADD231SD 8(R10)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedbackwardf64avx512strip62
-	VDIVSD       8(R8)(DX*1), X3, X3
+	VDIVSD       8(R9)(DX*1), X3, X3
 
 dividedbackwardf64avx512strip62:
 	VMOVSD       X3, 8(CX)(DX*1)
 	VMOVSD       (CX)(DX*1), X4
-	VFNMADD231SD (DI)(DX*1), X1, X4
-	VFNMADD231SD (R9)(DX*1), X2, X4
-	VFNMADD231SD (R8)(DX*1), X3, X4
+	VFNMADD231SD (R8)(DX*1), X1, X4
+	VFNMADD231SD (R10)(DX*1), X2, X4
+	VFNMADD231SD (R9)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedbackwardf64avx512strip63
-	VDIVSD       (BX)(DX*1), X4, X4
+	VDIVSD       (DI)(DX*1), X4, X4
 
 dividedbackwardf64avx512strip63:
 	VMOVSD X4, (CX)(DX*1)
@@ -7114,116 +6776,13 @@ solvedf64avx512strip6:
 	VXORPS       Z5, Z5, Z5
 	VXORPS       Z5, Z5, Z5
 	VXORPS       Z5, Z5, Z5
-	XORQ         R10, R10
-	MOVQ         n+24(FP), R11
-	SUBQ         $0x10, R11
-	JLT          onef64avx512strip6
+	JMP          columnsf64avx512strip4
 
-roundf64avx512strip6:
-	VMOVUPD     (CX)(R10*1), Z5
-	VMOVUPD     (BX)(R10*1), Z6
-	VFMADD231PD Z6, Z1, Z5
-	VMOVUPD     (R8)(R10*1), Z6
-	VFMADD231PD Z6, Z2, Z5
-	VMOVUPD     (R9)(R10*1), Z6
-	VFMADD231PD Z6, Z3, Z5
-	VMOVUPD     (DI)(R10*1), Z6
-	VFMADD231PD Z6, Z4, Z5
-	VMOVUPD     Z5, (CX)(R10*1)
-	VMOVUPD     64(CX)(R10*1), Z5
-	VMOVUPD     64(BX)(R10*1), Z6
-	VFMADD231PD Z6, Z1, Z5
-	VMOVUPD     64(R8)(R10*1), Z6
-	VFMADD231PD Z6, Z2, Z5
-	VMOVUPD     64(R9)(R10*1), Z6
-	VFMADD231PD Z6, Z3, Z5
-	VMOVUPD     64(DI)(R10*1), Z6
-	VFMADD231PD Z6, Z4, Z5
-	VMOVUPD     Z5, 64(CX)(R10*1)
-	ADDQ        $0x80, R10
-	SUBQ        $0x10, R11
-	JGE         roundf64avx512strip6
-
-onef64avx512strip6:
-	ADDQ        $0x08, R11
-	JLT         restf64avx512strip6
-	VMOVUPD     (CX)(R10*1), Z5
-	VMOVUPD     (BX)(R10*1), Z6
-	VFMADD231PD Z6, Z1, Z5
-	VMOVUPD     (R8)(R10*1), Z6
-	VFMADD231PD Z6, Z2, Z5
-	VMOVUPD     (R9)(R10*1), Z6
-	VFMADD231PD Z6, Z3, Z5
-	VMOVUPD     (DI)(R10*1), Z6
-	VFMADD231PD Z6, Z4, Z5
-	VMOVUPD     Z5, (CX)(R10*1)
-	ADDQ        $0x40, R10
-
-restf64avx512strip6:
-	TESTQ       $0x00000004, R11
-	JEQ         below32_f64avx512strip6
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (CX)(R10*1), Y5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (BX)(R10*1), Y6
-	VFMADD231PD Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R8)(R10*1), Y6
-	VFMADD231PD Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R9)(R10*1), Y6
-	VFMADD231PD Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (DI)(R10*1), Y6
-	VFMADD231PD Z6, Z4, Z5
-	VMOVUPD     Y5, (CX)(R10*1)
-	ADDQ        $0x20, R10
-
-below32_f64avx512strip6:
-	TESTQ       $0x00000002, R11
-	JEQ         below16_f64avx512strip6
-	VXORPS      Z5, Z5, Z5
-	VMOVUPD     (CX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (BX)(R10*1), X6
-	VFMADD231PD Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R8)(R10*1), X6
-	VFMADD231PD Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (R9)(R10*1), X6
-	VFMADD231PD Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPD     (DI)(R10*1), X6
-	VFMADD231PD Z6, Z4, Z5
-	VMOVUPD     X5, (CX)(R10*1)
-	ADDQ        $0x10, R10
-
-below16_f64avx512strip6:
-	TESTQ       $0x00000001, R11
-	JEQ         below8_f64avx512strip6
-	VXORPS      Z5, Z5, Z5
-	VMOVSD      (CX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (BX)(R10*1), X6
-	VFMADD231PD Z6, Z1, Z5
-	VXORPS      Z1, Z1, Z1
-	VMOVSD      (R8)(R10*1), X1
-	VFMADD231PD Z1, Z2, Z5
-	VXORPS      Z1, Z1, Z1
-	VMOVSD      (R9)(R10*1), X1
-	VFMADD231PD Z1, Z3, Z5
-	VXORPS      Z1, Z1, Z1
-	VMOVSD      (DI)(R10*1), X1
-	VFMADD231PD Z1, Z4, Z5
-	VMOVSD      X5, (CX)(R10*1)
-	ADDQ        $0x08, R10
-
-below8_f64avx512strip6:
-	MOVQ dn+32(FP), BX
-	ADDQ BX, n+24(FP)
-	MOVQ da+72(FP), BX
-	ADDQ BX, a+64(FP)
+afterf64avx512strip6:
+	MOVQ dn+32(FP), DI
+	ADDQ DI, n+24(FP)
+	MOVQ da+72(FP), DI
+	ADDQ DI, a+64(FP)
 	ADDQ doff+48(FP), DX
 	ADDQ dx+104(FP), AX
 	ADDQ dx+104(FP), CX
@@ -7283,73 +6842,73 @@ f64avx2strip0:
 	VMULPD       Y0, Y3, Y3
 	VBROADCASTSD 24(AX)(DX*1), Y4
 	VMULPD       Y0, Y4, Y4
-	VMOVUPD      (AX)(DX*1), Y5
-	VMOVUPD      (CX)(DX*1), Y6
-	VMOVUPD      (SI)(DX*1), Y7
-	VMULPD       Y7, Y1, Y8
-	VANDPS       (BX), Y8, Y8
-	VADDPD       Y8, Y6, Y6
-	VXORPS       Y8, Y8, Y8
-	VMULPD       Y7, Y5, Y8
-	VANDPS       128(BX), Y8, Y8
+	VMOVUPD      (AX)(DX*1), Y9
+	VMOVUPD      (CX)(DX*1), Y10
+	VMOVUPD      (SI)(DX*1), Y6
+	VMULPD       Y6, Y1, Y5
+	VANDPS       (BX), Y5, Y5
+	VADDPD       Y5, Y10, Y10
+	VXORPS       Y5, Y5, Y5
+	VMULPD       Y6, Y9, Y5
+	VANDPS       128(BX), Y5, Y5
 	VMOVUPD      (R8)(DX*1), Y7
-	VMULPD       Y7, Y2, Y9
-	VANDPS       32(BX), Y9, Y9
-	VADDPD       Y9, Y6, Y6
-	VXORPS       Y9, Y9, Y9
-	VMULPD       Y7, Y5, Y9
-	VANDPS       160(BX), Y9, Y9
-	VMOVUPD      (R9)(DX*1), Y7
-	VMULPD       Y7, Y3, Y10
-	VANDPS       64(BX), Y10, Y10
-	VADDPD       Y10, Y6, Y6
-	VXORPS       Y10, Y10, Y10
-	VMULPD       Y7, Y5, Y10
-	VANDPS       192(BX), Y10, Y10
-	VMOVUPD      (DI)(DX*1), Y7
-	VMULPD       Y7, Y4, Y11
-	VANDPS       96(BX), Y11, Y11
-	VADDPD       Y11, Y6, Y6
-	VXORPS       Y11, Y11, Y11
-	VMULPD       Y7, Y5, Y11
-	VANDPS       224(BX), Y11, Y11
-	VMOVUPD      Y6, (CX)(DX*1)
+	VMULPD       Y7, Y2, Y6
+	VANDPS       32(BX), Y6, Y6
+	VADDPD       Y6, Y10, Y10
+	VXORPS       Y6, Y6, Y6
+	VMULPD       Y7, Y9, Y6
+	VANDPS       160(BX), Y6, Y6
+	VMOVUPD      (R9)(DX*1), Y8
+	VMULPD       Y8, Y3, Y7
+	VANDPS       64(BX), Y7, Y7
+	VADDPD       Y7, Y10, Y10
+	VXORPS       Y7, Y7, Y7
+	VMULPD       Y8, Y9, Y7
+	VANDPS       192(BX), Y7, Y7
+	VMOVUPD      (DI)(DX*1), Y11
+	VMULPD       Y11, Y4, Y8
+	VANDPS       96(BX), Y8, Y8
+	VADDPD       Y8, Y10, Y10
+	VXORPS       Y8, Y8, Y8
+	VMULPD       Y11, Y9, Y8
+	VANDPS       224(BX), Y8, Y8
+	VMOVUPD      Y10, (CX)(DX*1)
 	XORQ         R10, R10
 	MOVQ         n+24(FP), R11
 	SUBQ         $0x08, R11
 	JLT          onef64avx2strip0
 
 roundf64avx2strip0:
-	VMOVUPD     (CX)(R10*1), Y5
-	VMOVUPD     (AX)(R10*1), Y6
-	VMOVUPD     (SI)(R10*1), Y7
-	VFMADD231PD Y7, Y6, Y8
-	VFMADD231PD Y7, Y1, Y5
-	VMOVUPD     (R8)(R10*1), Y7
-	VFMADD231PD Y7, Y6, Y9
-	VFMADD231PD Y7, Y2, Y5
-	VMOVUPD     (R9)(R10*1), Y7
-	VFMADD231PD Y7, Y6, Y10
-	VFMADD231PD Y7, Y3, Y5
-	VMOVUPD     (DI)(R10*1), Y7
-	VFMADD231PD Y7, Y6, Y11
-	VFMADD231PD Y7, Y4, Y5
-	VMOVUPD     Y5, (CX)(R10*1)
-	VMOVUPD     32(CX)(R10*1), Y5
-	VMOVUPD     32(AX)(R10*1), Y6
-	VMOVUPD     32(SI)(R10*1), Y7
-	VFMADD231PD Y7, Y6, Y8
-	VFMADD231PD Y7, Y1, Y5
-	VMOVUPD     32(R8)(R10*1), Y7
-	VFMADD231PD Y7, Y6, Y9
-	VFMADD231PD Y7, Y2, Y5
-	VMOVUPD     32(R9)(R10*1), Y7
-	VFMADD231PD Y7, Y6, Y10
-	VFMADD231PD Y7, Y3, Y5
-	VMOVUPD     32(DI)(R10*1), Y7
-	VFMADD231PD Y7, Y6, Y11
-	VFMADD231PD Y7, Y4, Y5
-	VMOVUPD     Y5, 32(CX)(R10*1)
+	VMOVUPD     (CX)(R10*1), Y9
+	VMOVUPD     (AX)(R10*1), Y10
+	VMOVUPD     (SI)(R10*1), Y11
+	VFMADD231PD Y11, Y10, Y5
+	VFMADD231PD Y11, Y1, Y9
+	VMOVUPD     (R8)(R10*1), Y11
+	VFMADD231PD Y11, Y10, Y6
+	VFMADD231PD Y11, Y2, Y9
+	VMOVUPD     (R9)(R10*1), Y11
+	VFMADD231PD Y11, Y10, Y7
+	VFMADD231PD Y11, Y3, Y9
+	VMOVUPD     (DI)(R10*1), Y11
+	VFMADD231PD Y11, Y10, Y8
+	VFMADD231PD Y11, Y4, Y9
+	VMOVUPD     Y9, (CX)(R10*1)
+	VMOVUPD     32(CX)(R10*1), Y9
+	VMOVUPD     32(AX)(R10*1), Y10
+	VMOVUPD     32(SI)(R10*1), Y11
+	VFMADD231PD Y11, Y10, Y5
+	VFMADD231PD Y11, Y1, Y9
+	VMOVUPD     32(R8)(R10*1), Y11
+	VFMADD231PD Y11, Y10, Y6
+	VFMADD231PD Y11, Y2, Y9
+	VMOVUPD     32(R9)(R10*1), Y11
+	VFMADD231PD Y11, Y10, Y7
+	VFMADD231PD Y11, Y3, Y9
+	VMOVUPD     32(DI)(R10*1), Y11
+	VFMADD231PD Y11, Y10, Y8
+	VFMADD231PD Y11, Y4, Y9
+	VMOVUPD     Y9, 32(CX)(R10*1)
 	ADDQ        $0x40, R10
 	SUBQ        $0x08, R11
 	JGE         roundf64avx2strip0
@@ -7357,83 +6916,71 @@ roundf64avx2strip0:
 onef64avx2strip0:
 	ADDQ        $0x04, R11
 	JLT         restf64avx2strip0
-	VMOVUPD     (CX)(R10*1), Y5
-	VMOVUPD     (AX)(R10*1), Y6
-	VMOVUPD     (SI)(R10*1), Y7
-	VFMADD231PD Y7, Y6, Y8
-	VFMADD231PD Y7, Y1, Y5
-	VMOVUPD     (R8)(R10*1), Y7
-	VFMADD231PD Y7, Y6, Y9
-	VFMADD231PD Y7, Y2, Y5
-	VMOVUPD     (R9)(R10*1), Y7
-	VFMADD231PD Y7, Y6, Y10
-	VFMADD231PD Y7, Y3, Y5
-	VMOVUPD     (DI)(R10*1), Y7
-	VFMADD231PD Y7, Y6, Y11
-	VFMADD231PD Y7, Y4, Y5
-	VMOVUPD     Y5, (CX)(R10*1)
+	VMOVUPD     (CX)(R10*1), Y9
+	VMOVUPD     (AX)(R10*1), Y10
+	VMOVUPD     (SI)(R10*1), Y11
+	VFMADD231PD Y11, Y10, Y5
+	VFMADD231PD Y11, Y1, Y9
+	VMOVUPD     (R8)(R10*1), Y11
+	VFMADD231PD Y11, Y10, Y6
+	VFMADD231PD Y11, Y2, Y9
+	VMOVUPD     (R9)(R10*1), Y11
+	VFMADD231PD Y11, Y10, Y7
+	VFMADD231PD Y11, Y3, Y9
+	VMOVUPD     (DI)(R10*1), Y11
+	VFMADD231PD Y11, Y10, Y8
+	VFMADD231PD Y11, Y4, Y9
+	VMOVUPD     Y9, (CX)(R10*1)
 	ADDQ        $0x20, R10
 
 restf64avx2strip0:
 	TESTQ       $0x00000002, R11
 	JEQ         below16_f64avx2strip0
-	VXORPS      Y5, Y5, Y5
-	VMOVUPD     (CX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (AX)(R10*1), X6
-	VXORPS      Y7, Y7, Y7
-	VMOVUPD     (SI)(R10*1), X7
-	VFMADD231PD Y7, Y6, Y8
-	VFMADD231PD Y7, Y1, Y5
-	VXORPS      Y7, Y7, Y7
-	VMOVUPD     (R8)(R10*1), X7
-	VFMADD231PD Y7, Y6, Y9
-	VFMADD231PD Y7, Y2, Y5
-	VXORPS      Y7, Y7, Y7
-	VMOVUPD     (R9)(R10*1), X7
-	VFMADD231PD Y7, Y6, Y10
-	VFMADD231PD Y7, Y3, Y5
-	VXORPS      Y7, Y7, Y7
-	VMOVUPD     (DI)(R10*1), X7
-	VFMADD231PD Y7, Y6, Y11
-	VFMADD231PD Y7, Y4, Y5
-	VMOVUPD     X5, (CX)(R10*1)
+	VMOVUPS     (CX)(R10*1), X9
+	VMOVUPS     (AX)(R10*1), X10
+	VMOVUPS     (SI)(R10*1), X11
+	VFMADD231PD Y11, Y10, Y5
+	VFMADD231PD Y11, Y1, Y9
+	VMOVUPS     (R8)(R10*1), X11
+	VFMADD231PD Y11, Y10, Y6
+	VFMADD231PD Y11, Y2, Y9
+	VMOVUPS     (R9)(R10*1), X11
+	VFMADD231PD Y11, Y10, Y7
+	VFMADD231PD Y11, Y3, Y9
+	VMOVUPS     (DI)(R10*1), X11
+	VFMADD231PD Y11, Y10, Y8
+	VFMADD231PD Y11, Y4, Y9
+	VMOVUPD     X9, (CX)(R10*1)
 	ADDQ        $0x10, R10
 
 below16_f64avx2strip0:
 	TESTQ       $0x00000001, R11
 	JEQ         below8_f64avx2strip0
-	VXORPS      Y5, Y5, Y5
-	VMOVSD      (CX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (AX)(R10*1), X6
-	VXORPS      Y7, Y7, Y7
-	VMOVSD      (SI)(R10*1), X7
-	VFMADD231PD Y7, Y6, Y8
-	VFMADD231PD Y7, Y1, Y5
-	VXORPS      Y1, Y1, Y1
+	VMOVSD      (CX)(R10*1), X9
+	VMOVSD      (AX)(R10*1), X10
+	VMOVSD      (SI)(R10*1), X11
+	VFMADD231PD Y11, Y10, Y5
+	VFMADD231PD Y11, Y1, Y9
 	VMOVSD      (R8)(R10*1), X1
-	VFMADD231PD Y1, Y6, Y9
-	VFMADD231PD Y1, Y2, Y5
-	VXORPS      Y1, Y1, Y1
+	VFMADD231PD Y1, Y10, Y6
+	VFMADD231PD Y1, Y2, Y9
 	VMOVSD      (R9)(R10*1), X1
-	VFMADD231PD Y1, Y6, Y10
-	VFMADD231PD Y1, Y3, Y5
-	VXORPS      Y1, Y1, Y1
+	VFMADD231PD Y1, Y10, Y7
+	VFMADD231PD Y1, Y3, Y9
 	VMOVSD      (DI)(R10*1), X1
-	VFMADD231PD Y1, Y6, Y11
-	VFMADD231PD Y1, Y4, Y5
-	VMOVSD      X5, (CX)(R10*1)
+	VFMADD231PD Y1, Y10, Y8
+	VFMADD231PD Y1, Y4, Y9
+	VMOVSD      X9, (CX)(R10*1)
 	ADDQ        $0x08, R10
 
 below8_f64avx2strip0:
-	VHADDPD     Y9, Y8, Y8
-	VHADDPD     Y11, Y10, Y10
-	VPERM2F128  $0x31, Y10, Y8, Y1
-	VPERM2F128  $0x20, Y10, Y8, Y8
-	VADDPD      Y1, Y8, Y8
+	VHADDPD     Y6, Y5, Y5
+	VHADDPD     Y8, Y7, Y7
+	VPERM2F128  $0x31, Y7, Y5, Y1
+	VPERM2F128  $0x20, Y7, Y5, Y5
+	VADDPD      Y1, Y5, Y5
 	VMOVUPD     (CX)(DX*1), Y1
-	VFMADD231PD Y8, Y0, Y1
+	VFMADD231PD Y5, Y0, Y1
 	VMOVUPD     Y1, (CX)(DX*1)
 	MOVQ        dn+32(FP), SI
 	ADDQ        SI, n+24(FP)
@@ -7536,22 +7083,17 @@ onef64avx2strip1:
 restf64avx2strip1:
 	TESTQ       $0x00000002, R11
 	JEQ         below16_f64avx2strip1
-	VXORPS      Y5, Y5, Y5
-	VMOVUPD     (AX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (SI)(R10*1), X6
+	VMOVUPS     (AX)(R10*1), X5
+	VMOVUPS     (SI)(R10*1), X6
 	VFMADD231PD Y5, Y1, Y6
 	VMOVUPD     X6, (SI)(R10*1)
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R8)(R10*1), X6
+	VMOVUPS     (R8)(R10*1), X6
 	VFMADD231PD Y5, Y2, Y6
 	VMOVUPD     X6, (R8)(R10*1)
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R9)(R10*1), X6
+	VMOVUPS     (R9)(R10*1), X6
 	VFMADD231PD Y5, Y3, Y6
 	VMOVUPD     X6, (R9)(R10*1)
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (DI)(R10*1), X6
+	VMOVUPS     (DI)(R10*1), X6
 	VFMADD231PD Y5, Y4, Y6
 	VMOVUPD     X6, (DI)(R10*1)
 	ADDQ        $0x10, R10
@@ -7559,21 +7101,16 @@ restf64avx2strip1:
 below16_f64avx2strip1:
 	TESTQ       $0x00000001, R11
 	JEQ         below8_f64avx2strip1
-	VXORPS      Y5, Y5, Y5
 	VMOVSD      (AX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (SI)(R10*1), X6
 	VFMADD231PD Y5, Y1, Y6
 	VMOVSD      X6, (SI)(R10*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R8)(R10*1), X1
 	VFMADD231PD Y5, Y2, Y1
 	VMOVSD      X1, (R8)(R10*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R9)(R10*1), X1
 	VFMADD231PD Y5, Y3, Y1
 	VMOVSD      X1, (R9)(R10*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (DI)(R10*1), X1
 	VFMADD231PD Y5, Y4, Y1
 	VMOVSD      X1, (DI)(R10*1)
@@ -7708,27 +7245,21 @@ onef64avx2strip2:
 restf64avx2strip2:
 	TESTQ       $0x00000002, R11
 	JEQ         below16_f64avx2strip2
-	VXORPS      Y9, Y9, Y9
-	VMOVUPD     (CX)(R10*1), X9
-	VXORPS      Y10, Y10, Y10
-	VMOVUPD     (AX)(R10*1), X10
-	VXORPS      Y11, Y11, Y11
-	VMOVUPD     (SI)(R10*1), X11
+	VMOVUPS     (CX)(R10*1), X9
+	VMOVUPS     (AX)(R10*1), X10
+	VMOVUPS     (SI)(R10*1), X11
 	VFMADD231PD Y10, Y1, Y11
 	VFMADD231PD Y9, Y5, Y11
 	VMOVUPD     X11, (SI)(R10*1)
-	VXORPS      Y11, Y11, Y11
-	VMOVUPD     (R8)(R10*1), X11
+	VMOVUPS     (R8)(R10*1), X11
 	VFMADD231PD Y10, Y2, Y11
 	VFMADD231PD Y9, Y6, Y11
 	VMOVUPD     X11, (R8)(R10*1)
-	VXORPS      Y11, Y11, Y11
-	VMOVUPD     (R9)(R10*1), X11
+	VMOVUPS     (R9)(R10*1), X11
 	VFMADD231PD Y10, Y3, Y11
 	VFMADD231PD Y9, Y7, Y11
 	VMOVUPD     X11, (R9)(R10*1)
-	VXORPS      Y11, Y11, Y11
-	VMOVUPD     (DI)(R10*1), X11
+	VMOVUPS     (DI)(R10*1), X11
 	VFMADD231PD Y10, Y4, Y11
 	VFMADD231PD Y9, Y8, Y11
 	VMOVUPD     X11, (DI)(R10*1)
@@ -7737,26 +7268,20 @@ restf64avx2strip2:
 below16_f64avx2strip2:
 	TESTQ       $0x00000001, R11
 	JEQ         below8_f64avx2strip2
-	VXORPS      Y9, Y9, Y9
 	VMOVSD      (CX)(R10*1), X9
-	VXORPS      Y10, Y10, Y10
 	VMOVSD      (AX)(R10*1), X10
-	VXORPS      Y11, Y11, Y11
 	VMOVSD      (SI)(R10*1), X11
 	VFMADD231PD Y10, Y1, Y11
 	VFMADD231PD Y9, Y5, Y11
 	VMOVSD      X11, (SI)(R10*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R8)(R10*1), X1
 	VFMADD231PD Y10, Y2, Y1
 	VFMADD231PD Y9, Y6, Y1
 	VMOVSD      X1, (R8)(R10*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R9)(R10*1), X1
 	VFMADD231PD Y10, Y3, Y1
 	VFMADD231PD Y9, Y7, Y1
 	VMOVSD      X1, (R9)(R10*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (DI)(R10*1), X1
 	VFMADD231PD Y10, Y4, Y1
 	VFMADD231PD Y9, Y8, Y1
@@ -7785,48 +7310,50 @@ f64avx2strip3:
 	LEAQ    128(BX), R11
 	TESTB   SI, SI
 	CMOVQEQ BX, R11
-	VMOVUPD (AX)(DX*1), Y1
-	VMOVUPD (CX)(DX*1), Y2
+	VMOVUPD (AX)(DX*1), Y5
+	VMOVUPD (CX)(DX*1), Y1
 	VMOVUPD (DI)(DX*1), Y2
+	VXORPS  Y1, Y1, Y1
+	VMULPD  Y2, Y5, Y1
+	VANDPS  (R11), Y1, Y1
+	VMOVUPD (R9)(DX*1), Y3
+	VXORPS  Y2, Y2, Y2
+	VMULPD  Y3, Y5, Y2
+	VANDPS  32(R11), Y2, Y2
+	VMOVUPD (R10)(DX*1), Y4
 	VXORPS  Y3, Y3, Y3
-	VMULPD  Y2, Y1, Y3
-	VANDPS  (R11), Y3, Y3
-	VMOVUPD (R9)(DX*1), Y2
+	VMULPD  Y4, Y5, Y3
+	VANDPS  64(R11), Y3, Y3
+	VMOVUPD (R8)(DX*1), Y6
 	VXORPS  Y4, Y4, Y4
-	VMULPD  Y2, Y1, Y4
-	VANDPS  32(R11), Y4, Y4
-	VMOVUPD (R10)(DX*1), Y2
-	VXORPS  Y5, Y5, Y5
-	VMULPD  Y2, Y1, Y5
-	VANDPS  64(R11), Y5, Y5
-	VMOVUPD (R8)(DX*1), Y2
-	VXORPS  Y6, Y6, Y6
-	VMULPD  Y2, Y1, Y6
-	VANDPS  96(R11), Y6, Y6
-	XORQ    R11, R11
-	MOVQ    n+24(FP), R12
-	SUBQ    $0x08, R12
-	JLT     onef64avx2strip3
+	VMULPD  Y6, Y5, Y4
+	VANDPS  96(R11), Y4, Y4
+
+columnsf64avx2strip3:
+	XORQ R11, R11
+	MOVQ n+24(FP), R12
+	SUBQ $0x08, R12
+	JLT  onef64avx2strip3
 
 roundf64avx2strip3:
-	VMOVUPD     (AX)(R11*1), Y1
-	VMOVUPD     (DI)(R11*1), Y2
-	VFMADD231PD Y2, Y1, Y3
-	VMOVUPD     (R9)(R11*1), Y2
-	VFMADD231PD Y2, Y1, Y4
-	VMOVUPD     (R10)(R11*1), Y2
-	VFMADD231PD Y2, Y1, Y5
-	VMOVUPD     (R8)(R11*1), Y2
-	VFMADD231PD Y2, Y1, Y6
-	VMOVUPD     32(AX)(R11*1), Y1
-	VMOVUPD     32(DI)(R11*1), Y2
-	VFMADD231PD Y2, Y1, Y3
-	VMOVUPD     32(R9)(R11*1), Y2
-	VFMADD231PD Y2, Y1, Y4
-	VMOVUPD     32(R10)(R11*1), Y2
-	VFMADD231PD Y2, Y1, Y5
-	VMOVUPD     32(R8)(R11*1), Y2
-	VFMADD231PD Y2, Y1, Y6
+	VMOVUPD     (AX)(R11*1), Y5
+	VMOVUPD     (DI)(R11*1), Y6
+	VFMADD231PD Y6, Y5, Y1
+	VMOVUPD     (R9)(R11*1), Y6
+	VFMADD231PD Y6, Y5, Y2
+	VMOVUPD     (R10)(R11*1), Y6
+	VFMADD231PD Y6, Y5, Y3
+	VMOVUPD     (R8)(R11*1), Y6
+	VFMADD231PD Y6, Y5, Y4
+	VMOVUPD     32(AX)(R11*1), Y5
+	VMOVUPD     32(DI)(R11*1), Y6
+	VFMADD231PD Y6, Y5, Y1
+	VMOVUPD     32(R9)(R11*1), Y6
+	VFMADD231PD Y6, Y5, Y2
+	VMOVUPD     32(R10)(R11*1), Y6
+	VFMADD231PD Y6, Y5, Y3
+	VMOVUPD     32(R8)(R11*1), Y6
+	VFMADD231PD Y6, Y5, Y4
 	ADDQ        $0x40, R11
 	SUBQ        $0x08, R12
 	JGE         roundf64avx2strip3
@@ -7834,69 +7361,61 @@ roundf64avx2strip3:
 onef64avx2strip3:
 	ADDQ        $0x04, R12
 	JLT         restf64avx2strip3
-	VMOVUPD     (AX)(R11*1), Y1
-	VMOVUPD     (DI)(R11*1), Y2
-	VFMADD231PD Y2, Y1, Y3
-	VMOVUPD     (R9)(R11*1), Y2
-	VFMADD231PD Y2, Y1, Y4
-	VMOVUPD     (R10)(R11*1), Y2
-	VFMADD231PD Y2, Y1, Y5
-	VMOVUPD     (R8)(R11*1), Y2
-	VFMADD231PD Y2, Y1, Y6
+	VMOVUPD     (AX)(R11*1), Y5
+	VMOVUPD     (DI)(R11*1), Y6
+	VFMADD231PD Y6, Y5, Y1
+	VMOVUPD     (R9)(R11*1), Y6
+	VFMADD231PD Y6, Y5, Y2
+	VMOVUPD     (R10)(R11*1), Y6
+	VFMADD231PD Y6, Y5, Y3
+	VMOVUPD     (R8)(R11*1), Y6
+	VFMADD231PD Y6, Y5, Y4
 	ADDQ        $0x20, R11
 
 restf64avx2strip3:
 	TESTQ       $0x00000002, R12
 	JEQ         below16_f64avx2strip3
-	VXORPS      Y1, Y1, Y1
-	VMOVUPD     (AX)(R11*1), X1
-	VXORPS      Y2, Y2, Y2
-	VMOVUPD     (DI)(R11*1), X2
-	VFMADD231PD Y2, Y1, Y3
-	VXORPS      Y2, Y2, Y2
-	VMOVUPD     (R9)(R11*1), X2
-	VFMADD231PD Y2, Y1, Y4
-	VXORPS      Y2, Y2, Y2
-	VMOVUPD     (R10)(R11*1), X2
-	VFMADD231PD Y2, Y1, Y5
-	VXORPS      Y2, Y2, Y2
-	VMOVUPD     (R8)(R11*1), X2
-	VFMADD231PD Y2, Y1, Y6
+	VMOVUPS     (AX)(R11*1), X5
+	VMOVUPS     (DI)(R11*1), X6
+	VFMADD231PD Y6, Y5, Y1
+	VMOVUPS     (R9)(R11*1), X6
+	VFMADD231PD Y6, Y5, Y2
+	VMOVUPS     (R10)(R11*1), X6
+	VFMADD231PD Y6, Y5, Y3
+	VMOVUPS     (R8)(R11*1), X6
+	VFMADD231PD Y6, Y5, Y4
 	ADDQ        $0x10, R11
 
 below16_f64avx2strip3:
 	TESTQ       $0x00000001, R12
 	JEQ         below8_f64avx2strip3
-	VXORPS      Y1, Y1, Y1
-	VMOVSD      (AX)(R11*1), X1
-	VXORPS      Y2, Y2, Y2
-	VMOVSD      (DI)(R11*1), X2
-	VFMADD231PD Y2, Y1, Y3
-	VXORPS      Y2, Y2, Y2
-	VMOVSD      (R9)(R11*1), X2
-	VFMADD231PD Y2, Y1, Y4
-	VXORPS      Y2, Y2, Y2
-	VMOVSD      (R10)(R11*1), X2
-	VFMADD231PD Y2, Y1, Y5
-	VXORPS      Y2, Y2, Y2
-	VMOVSD      (R8)(R11*1), X2
-	VFMADD231PD Y2, Y1, Y6
+	VMOVSD      (AX)(R11*1), X5
+	VMOVSD      (DI)(R11*1), X6
+	VFMADD231PD Y6, Y5, Y1
+	VMOVSD      (R9)(R11*1), X6
+	VFMADD231PD Y6, Y5, Y2
+	VMOVSD      (R10)(R11*1), X6
+	VFMADD231PD Y6, Y5, Y3
+	VMOVSD      (R8)(R11*1), X6
+	VFMADD231PD Y6, Y5, Y4
 	ADDQ        $0x08, R11
 
 below8_f64avx2strip3:
+	CMPQ       op+8(FP), $0x05
+	JEQ        afterf64avx2strip5
+	VHADDPD    Y2, Y1, Y1
 	VHADDPD    Y4, Y3, Y3
-	VHADDPD    Y6, Y5, Y5
-	VPERM2F128 $0x31, Y5, Y3, Y1
-	VPERM2F128 $0x20, Y5, Y3, Y3
-	VADDPD     Y1, Y3, Y3
-	VMOVUPD    (CX)(DX*1), Y1
+	VPERM2F128 $0x31, Y3, Y1, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y1
+	VADDPD     Y2, Y1, Y1
+	VMOVUPD    (CX)(DX*1), Y2
 	TESTB      SI, SI
 	JNE        addf64avx2strip3
-	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
 
 addf64avx2strip3:
-	VFMADD231PD Y3, Y0, Y1
-	VMOVUPD     Y1, (CX)(DX*1)
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (CX)(DX*1)
 	MOVQ        dn+32(FP), DI
 	ADDQ        DI, n+24(FP)
 	MOVQ        da+72(FP), DI
@@ -7950,10 +7469,12 @@ nonunitf64avx2strip4:
 	VANDPS  96(R11), Y6, Y6
 	VADDPD  Y6, Y5, Y5
 	VMOVUPD Y5, (CX)(DX*1)
-	XORQ    R11, R11
-	MOVQ    n+24(FP), R12
-	SUBQ    $0x08, R12
-	JLT     onef64avx2strip4
+
+columnsf64avx2strip4:
+	XORQ R11, R11
+	MOVQ n+24(FP), R12
+	SUBQ $0x08, R12
+	JLT  onef64avx2strip4
 
 roundf64avx2strip4:
 	VMOVUPD     (CX)(R11*1), Y5
@@ -7998,19 +7519,14 @@ onef64avx2strip4:
 restf64avx2strip4:
 	TESTQ       $0x00000002, R12
 	JEQ         below16_f64avx2strip4
-	VXORPS      Y5, Y5, Y5
-	VMOVUPD     (CX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (DI)(R11*1), X6
+	VMOVUPS     (CX)(R11*1), X5
+	VMOVUPS     (DI)(R11*1), X6
 	VFMADD231PD Y6, Y1, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R9)(R11*1), X6
+	VMOVUPS     (R9)(R11*1), X6
 	VFMADD231PD Y6, Y2, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R10)(R11*1), X6
+	VMOVUPS     (R10)(R11*1), X6
 	VFMADD231PD Y6, Y3, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R8)(R11*1), X6
+	VMOVUPS     (R8)(R11*1), X6
 	VFMADD231PD Y6, Y4, Y5
 	VMOVUPD     X5, (CX)(R11*1)
 	ADDQ        $0x10, R11
@@ -8018,24 +7534,21 @@ restf64avx2strip4:
 below16_f64avx2strip4:
 	TESTQ       $0x00000001, R12
 	JEQ         below8_f64avx2strip4
-	VXORPS      Y5, Y5, Y5
 	VMOVSD      (CX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (DI)(R11*1), X6
 	VFMADD231PD Y6, Y1, Y5
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R9)(R11*1), X1
 	VFMADD231PD Y1, Y2, Y5
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R10)(R11*1), X1
 	VFMADD231PD Y1, Y3, Y5
-	VXORPS      Y1, Y1, Y1
 	VMOVSD      (R8)(R11*1), X1
 	VFMADD231PD Y1, Y4, Y5
 	VMOVSD      X5, (CX)(R11*1)
 	ADDQ        $0x08, R11
 
 below8_f64avx2strip4:
+	CMPQ op+8(FP), $0x06
+	JEQ  afterf64avx2strip6
 	MOVQ dn+32(FP), DI
 	ADDQ DI, n+24(FP)
 	MOVQ da+72(FP), DI
@@ -8049,96 +7562,18 @@ below8_f64avx2strip4:
 	RET
 
 f64avx2strip5:
-	MOVQ   a+64(FP), BX
-	MOVQ   lda+80(FP), DI
-	LEAQ   (BX)(DI*1), R8
-	LEAQ   (R8)(DI*1), R9
-	LEAQ   (R9)(DI*1), DI
+	MOVQ   a+64(FP), DI
+	MOVQ   lda+80(FP), R8
+	LEAQ   (DI)(R8*1), R9
+	LEAQ   (R9)(R8*1), R10
+	LEAQ   (R10)(R8*1), R8
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
-	XORQ   R10, R10
-	MOVQ   n+24(FP), R11
-	SUBQ   $0x08, R11
-	JLT    onef64avx2strip5
+	JMP    columnsf64avx2strip3
 
-roundf64avx2strip5:
-	VMOVUPD     (AX)(R10*1), Y5
-	VMOVUPD     (BX)(R10*1), Y6
-	VFMADD231PD Y6, Y5, Y1
-	VMOVUPD     (R8)(R10*1), Y6
-	VFMADD231PD Y6, Y5, Y2
-	VMOVUPD     (R9)(R10*1), Y6
-	VFMADD231PD Y6, Y5, Y3
-	VMOVUPD     (DI)(R10*1), Y6
-	VFMADD231PD Y6, Y5, Y4
-	VMOVUPD     32(AX)(R10*1), Y5
-	VMOVUPD     32(BX)(R10*1), Y6
-	VFMADD231PD Y6, Y5, Y1
-	VMOVUPD     32(R8)(R10*1), Y6
-	VFMADD231PD Y6, Y5, Y2
-	VMOVUPD     32(R9)(R10*1), Y6
-	VFMADD231PD Y6, Y5, Y3
-	VMOVUPD     32(DI)(R10*1), Y6
-	VFMADD231PD Y6, Y5, Y4
-	ADDQ        $0x40, R10
-	SUBQ        $0x08, R11
-	JGE         roundf64avx2strip5
-
-onef64avx2strip5:
-	ADDQ        $0x04, R11
-	JLT         restf64avx2strip5
-	VMOVUPD     (AX)(R10*1), Y5
-	VMOVUPD     (BX)(R10*1), Y6
-	VFMADD231PD Y6, Y5, Y1
-	VMOVUPD     (R8)(R10*1), Y6
-	VFMADD231PD Y6, Y5, Y2
-	VMOVUPD     (R9)(R10*1), Y6
-	VFMADD231PD Y6, Y5, Y3
-	VMOVUPD     (DI)(R10*1), Y6
-	VFMADD231PD Y6, Y5, Y4
-	ADDQ        $0x20, R10
-
-restf64avx2strip5:
-	TESTQ       $0x00000002, R11
-	JEQ         below16_f64avx2strip5
-	VXORPS      Y5, Y5, Y5
-	VMOVUPD     (AX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (BX)(R10*1), X6
-	VFMADD231PD Y6, Y5, Y1
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R8)(R10*1), X6
-	VFMADD231PD Y6, Y5, Y2
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R9)(R10*1), X6
-	VFMADD231PD Y6, Y5, Y3
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (DI)(R10*1), X6
-	VFMADD231PD Y6, Y5, Y4
-	ADDQ        $0x10, R10
-
-below16_f64avx2strip5:
-	TESTQ       $0x00000001, R11
-	JEQ         below8_f64avx2strip5
-	VXORPS      Y5, Y5, Y5
-	VMOVSD      (AX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (BX)(R10*1), X6
-	VFMADD231PD Y6, Y5, Y1
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (R8)(R10*1), X6
-	VFMADD231PD Y6, Y5, Y2
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (R9)(R10*1), X6
-	VFMADD231PD Y6, Y5, Y3
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (DI)(R10*1), X6
-	VFMADD231PD Y6, Y5, Y4
-	ADDQ        $0x08, R10
-
-below8_f64avx2strip5:
+afterf64avx2strip5:
 	VHADDPD     Y2, Y1, Y1
 	VHADDPD     Y4, Y3, Y3
 	VPERM2F128  $0x31, Y3, Y1, Y2
@@ -8152,34 +7587,34 @@ below8_f64avx2strip5:
 	VMOVSD      (CX)(DX*1), X1
 	TESTB       SI, SI
 	JNE         dividedforwardf64avx2strip50
-	VDIVSD      (BX)(DX*1), X1, X1
+	VDIVSD      (DI)(DX*1), X1, X1
 
 dividedforwardf64avx2strip50:
 	VMOVSD       X1, (CX)(DX*1)
 	VMOVSD       8(CX)(DX*1), X2
-	VFNMADD231SD (R8)(DX*1), X1, X2
+	VFNMADD231SD (R9)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedforwardf64avx2strip51
-	VDIVSD       8(R8)(DX*1), X2, X2
+	VDIVSD       8(R9)(DX*1), X2, X2
 
 dividedforwardf64avx2strip51:
 	VMOVSD       X2, 8(CX)(DX*1)
 	VMOVSD       16(CX)(DX*1), X3
-	VFNMADD231SD (R9)(DX*1), X1, X3
-	VFNMADD231SD 8(R9)(DX*1), X2, X3
+	VFNMADD231SD (R10)(DX*1), X1, X3
+	VFNMADD231SD 8(R10)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedforwardf64avx2strip52
-	VDIVSD       16(R9)(DX*1), X3, X3
+	VDIVSD       16(R10)(DX*1), X3, X3
 
 dividedforwardf64avx2strip52:
 	VMOVSD       X3, 16(CX)(DX*1)
 	VMOVSD       24(CX)(DX*1), X4
-	VFNMADD231SD (DI)(DX*1), X1, X4
-	VFNMADD231SD 8(DI)(DX*1), X2, X4
-	VFNMADD231SD 16(DI)(DX*1), X3, X4
+	VFNMADD231SD (R8)(DX*1), X1, X4
+	VFNMADD231SD 8(R8)(DX*1), X2, X4
+	VFNMADD231SD 16(R8)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedforwardf64avx2strip53
-	VDIVSD       24(DI)(DX*1), X4, X4
+	VDIVSD       24(R8)(DX*1), X4, X4
 
 dividedforwardf64avx2strip53:
 	VMOVSD X4, 24(CX)(DX*1)
@@ -8189,43 +7624,43 @@ backwardf64avx2strip5:
 	VMOVSD 24(CX)(DX*1), X1
 	TESTB  SI, SI
 	JNE    dividedbackwardf64avx2strip50
-	VDIVSD 24(DI)(DX*1), X1, X1
+	VDIVSD 24(R8)(DX*1), X1, X1
 
 dividedbackwardf64avx2strip50:
 	VMOVSD       X1, 24(CX)(DX*1)
 	VMOVSD       16(CX)(DX*1), X2
-	VFNMADD231SD 24(R9)(DX*1), X1, X2
+	VFNMADD231SD 24(R10)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedbackwardf64avx2strip51
-	VDIVSD       16(R9)(DX*1), X2, X2
+	VDIVSD       16(R10)(DX*1), X2, X2
 
 dividedbackwardf64avx2strip51:
 	VMOVSD       X2, 16(CX)(DX*1)
 	VMOVSD       8(CX)(DX*1), X3
-	VFNMADD231SD 24(R8)(DX*1), X1, X3
-	VFNMADD231SD 16(R8)(DX*1), X2, X3
+	VFNMADD231SD 24(R9)(DX*1), X1, X3
+	VFNMADD231SD 16(R9)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedbackwardf64avx2strip52
-	VDIVSD       8(R8)(DX*1), X3, X3
+	VDIVSD       8(R9)(DX*1), X3, X3
 
 dividedbackwardf64avx2strip52:
 	VMOVSD       X3, 8(CX)(DX*1)
 	VMOVSD       (CX)(DX*1), X4
-	VFNMADD231SD 24(BX)(DX*1), X1, X4
-	VFNMADD231SD 16(BX)(DX*1), X2, X4
-	VFNMADD231SD 8(BX)(DX*1), X3, X4
+	VFNMADD231SD 24(DI)(DX*1), X1, X4
+	VFNMADD231SD 16(DI)(DX*1), X2, X4
+	VFNMADD231SD 8(DI)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedbackwardf64avx2strip53
-	VDIVSD       (BX)(DX*1), X4, X4
+	VDIVSD       (DI)(DX*1), X4, X4
 
 dividedbackwardf64avx2strip53:
 	VMOVSD X4, (CX)(DX*1)
 
 solvedf64avx2strip5:
-	MOVQ dn+32(FP), BX
-	ADDQ BX, n+24(FP)
-	MOVQ da+72(FP), BX
-	ADDQ BX, a+64(FP)
+	MOVQ dn+32(FP), DI
+	ADDQ DI, n+24(FP)
+	MOVQ da+72(FP), DI
+	ADDQ DI, a+64(FP)
 	ADDQ doff+48(FP), DX
 	ADDQ dx+104(FP), AX
 	ADDQ dx+104(FP), CX
@@ -8235,44 +7670,44 @@ solvedf64avx2strip5:
 	RET
 
 f64avx2strip6:
-	MOVQ   a+64(FP), BX
-	MOVQ   lda+80(FP), DI
-	LEAQ   (BX)(DI*1), R8
-	LEAQ   (R8)(DI*1), R9
-	LEAQ   (R9)(DI*1), DI
+	MOVQ   a+64(FP), DI
+	MOVQ   lda+80(FP), R8
+	LEAQ   (DI)(R8*1), R9
+	LEAQ   (R9)(R8*1), R10
+	LEAQ   (R10)(R8*1), R8
 	CMPQ   da+72(FP), $0x00
 	JLT    backwardf64avx2strip6
 	VMOVSD (CX)(DX*1), X1
 	TESTB  SI, SI
 	JNE    dividedforwardf64avx2strip60
-	VDIVSD (BX)(DX*1), X1, X1
+	VDIVSD (DI)(DX*1), X1, X1
 
 dividedforwardf64avx2strip60:
 	VMOVSD       X1, (CX)(DX*1)
 	VMOVSD       8(CX)(DX*1), X2
-	VFNMADD231SD 8(BX)(DX*1), X1, X2
+	VFNMADD231SD 8(DI)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedforwardf64avx2strip61
-	VDIVSD       8(R8)(DX*1), X2, X2
+	VDIVSD       8(R9)(DX*1), X2, X2
 
 dividedforwardf64avx2strip61:
 	VMOVSD       X2, 8(CX)(DX*1)
 	VMOVSD       16(CX)(DX*1), X3
-	VFNMADD231SD 16(BX)(DX*1), X1, X3
-	VFNMADD231SD 16(R8)(DX*1), X2, X3
+	VFNMADD231SD 16(DI)(DX*1), X1, X3
+	VFNMADD231SD 16(R9)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedforwardf64avx2strip62
-	VDIVSD       16(R9)(DX*1), X3, X3
+	VDIVSD       16(R10)(DX*1), X3, X3
 
 dividedforwardf64avx2strip62:
 	VMOVSD       X3, 16(CX)(DX*1)
 	VMOVSD       24(CX)(DX*1), X4
-	VFNMADD231SD 24(BX)(DX*1), X1, X4
-	VFNMADD231SD 24(R8)(DX*1), X2, X4
-	VFNMADD231SD 24(R9)(DX*1), X3, X4
+	VFNMADD231SD 24(DI)(DX*1), X1, X4
+	VFNMADD231SD 24(R9)(DX*1), X2, X4
+	VFNMADD231SD 24(R10)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedforwardf64avx2strip63
-	VDIVSD       24(DI)(DX*1), X4, X4
+	VDIVSD       24(R8)(DX*1), X4, X4
 
 dividedforwardf64avx2strip63:
 	VMOVSD X4, 24(CX)(DX*1)
@@ -8282,34 +7717,34 @@ backwardf64avx2strip6:
 	VMOVSD 24(CX)(DX*1), X1
 	TESTB  SI, SI
 	JNE    dividedbackwardf64avx2strip60
-	VDIVSD 24(DI)(DX*1), X1, X1
+	VDIVSD 24(R8)(DX*1), X1, X1
 
 dividedbackwardf64avx2strip60:
 	VMOVSD       X1, 24(CX)(DX*1)
 	VMOVSD       16(CX)(DX*1), X2
-	VFNMADD231SD 16(DI)(DX*1), X1, X2
+	VFNMADD231SD 16(R8)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedbackwardf64avx2strip61
-	VDIVSD       16(R9)(DX*1), X2, X2
+	VDIVSD       16(R10)(DX*1), X2, X2
 
 dividedbackwardf64avx2strip61:
 	VMOVSD       X2, 16(CX)(DX*1)
 	VMOVSD       8(CX)(DX*1), X3
-	VFNMADD231SD 8(DI)(DX*1), X1, X3
-	VFNMADD231SD 8(R9)(DX*1), X2, X3
+	VFNMADD231SD 8(R8)(DX*1), X1, X3
+	VFNMADD231SD 8(R10)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedbackwardf64avx2strip62
-	VDIVSD       8(R8)(DX*1), X3, X3
+	VDIVSD       8(R9)(DX*1), X3, X3
 
 dividedbackwardf64avx2strip62:
 	VMOVSD       X3, 8(CX)(DX*1)
 	VMOVSD       (CX)(DX*1), X4
-	VFNMADD231SD (DI)(DX*1), X1, X4
-	VFNMADD231SD (R9)(DX*1), X2, X4
-	VFNMADD231SD (R8)(DX*1), X3, X4
+	VFNMADD231SD (R8)(DX*1), X1, X4
+	VFNMADD231SD (R10)(DX*1), X2, X4
+	VFNMADD231SD (R9)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedbackwardf64avx2strip63
-	VDIVSD       (BX)(DX*1), X4, X4
+	VDIVSD       (DI)(DX*1), X4, X4
 
 dividedbackwardf64avx2strip63:
 	VMOVSD X4, (CX)(DX*1)
@@ -8327,96 +7762,13 @@ solvedf64avx2strip6:
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y5, Y5, Y5
-	XORQ         R10, R10
-	MOVQ         n+24(FP), R11
-	SUBQ         $0x08, R11
-	JLT          onef64avx2strip6
+	JMP          columnsf64avx2strip4
 
-roundf64avx2strip6:
-	VMOVUPD     (CX)(R10*1), Y5
-	VMOVUPD     (BX)(R10*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VMOVUPD     (R8)(R10*1), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VMOVUPD     (R9)(R10*1), Y6
-	VFMADD231PD Y6, Y3, Y5
-	VMOVUPD     (DI)(R10*1), Y6
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, (CX)(R10*1)
-	VMOVUPD     32(CX)(R10*1), Y5
-	VMOVUPD     32(BX)(R10*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VMOVUPD     32(R8)(R10*1), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VMOVUPD     32(R9)(R10*1), Y6
-	VFMADD231PD Y6, Y3, Y5
-	VMOVUPD     32(DI)(R10*1), Y6
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, 32(CX)(R10*1)
-	ADDQ        $0x40, R10
-	SUBQ        $0x08, R11
-	JGE         roundf64avx2strip6
-
-onef64avx2strip6:
-	ADDQ        $0x04, R11
-	JLT         restf64avx2strip6
-	VMOVUPD     (CX)(R10*1), Y5
-	VMOVUPD     (BX)(R10*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VMOVUPD     (R8)(R10*1), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VMOVUPD     (R9)(R10*1), Y6
-	VFMADD231PD Y6, Y3, Y5
-	VMOVUPD     (DI)(R10*1), Y6
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, (CX)(R10*1)
-	ADDQ        $0x20, R10
-
-restf64avx2strip6:
-	TESTQ       $0x00000002, R11
-	JEQ         below16_f64avx2strip6
-	VXORPS      Y5, Y5, Y5
-	VMOVUPD     (CX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (BX)(R10*1), X6
-	VFMADD231PD Y6, Y1, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R8)(R10*1), X6
-	VFMADD231PD Y6, Y2, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (R9)(R10*1), X6
-	VFMADD231PD Y6, Y3, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPD     (DI)(R10*1), X6
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     X5, (CX)(R10*1)
-	ADDQ        $0x10, R10
-
-below16_f64avx2strip6:
-	TESTQ       $0x00000001, R11
-	JEQ         below8_f64avx2strip6
-	VXORPS      Y5, Y5, Y5
-	VMOVSD      (CX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (BX)(R10*1), X6
-	VFMADD231PD Y6, Y1, Y5
-	VXORPS      Y1, Y1, Y1
-	VMOVSD      (R8)(R10*1), X1
-	VFMADD231PD Y1, Y2, Y5
-	VXORPS      Y1, Y1, Y1
-	VMOVSD      (R9)(R10*1), X1
-	VFMADD231PD Y1, Y3, Y5
-	VXORPS      Y1, Y1, Y1
-	VMOVSD      (DI)(R10*1), X1
-	VFMADD231PD Y1, Y4, Y5
-	VMOVSD      X5, (CX)(R10*1)
-	ADDQ        $0x08, R10
-
-below8_f64avx2strip6:
-	MOVQ dn+32(FP), BX
-	ADDQ BX, n+24(FP)
-	MOVQ da+72(FP), BX
-	ADDQ BX, a+64(FP)
+afterf64avx2strip6:
+	MOVQ dn+32(FP), DI
+	ADDQ DI, n+24(FP)
+	MOVQ da+72(FP), DI
+	ADDQ DI, a+64(FP)
 	ADDQ doff+48(FP), DX
 	ADDQ dx+104(FP), AX
 	ADDQ dx+104(FP), CX
@@ -8478,73 +7830,73 @@ f32avx512strip0:
 	VMULPS       Z0, Z3, Z3
 	VBROADCASTSS 12(AX)(DX*1), Z4
 	VMULPS       Z0, Z4, Z4
-	VMOVUPS      (AX)(DX*1), X5
-	VMOVUPS      (CX)(DX*1), X6
-	VMOVUPS      (SI)(DX*1), X7
-	VMULPS       X7, X1, X8
-	VANDPS       (BX), X8, X8
-	VADDPS       X8, X6, X6
-	VXORPS       Z8, Z8, Z8
-	VMULPS       X7, X5, X8
-	VANDPS       64(BX), X8, X8
+	VMOVUPS      (AX)(DX*1), X9
+	VMOVUPS      (CX)(DX*1), X10
+	VMOVUPS      (SI)(DX*1), X6
+	VMULPS       X6, X1, X5
+	VANDPS       (BX), X5, X5
+	VADDPS       X5, X10, X10
+	VXORPS       Z5, Z5, Z5
+	VMULPS       X6, X9, X5
+	VANDPS       64(BX), X5, X5
 	VMOVUPS      (R8)(DX*1), X7
-	VMULPS       X7, X2, X9
-	VANDPS       16(BX), X9, X9
-	VADDPS       X9, X6, X6
-	VXORPS       Z9, Z9, Z9
-	VMULPS       X7, X5, X9
-	VANDPS       80(BX), X9, X9
-	VMOVUPS      (R9)(DX*1), X7
-	VMULPS       X7, X3, X10
-	VANDPS       32(BX), X10, X10
-	VADDPS       X10, X6, X6
-	VXORPS       Z10, Z10, Z10
-	VMULPS       X7, X5, X10
-	VANDPS       96(BX), X10, X10
-	VMOVUPS      (DI)(DX*1), X7
-	VMULPS       X7, X4, X11
-	VANDPS       48(BX), X11, X11
-	VADDPS       X11, X6, X6
-	VXORPS       Z11, Z11, Z11
-	VMULPS       X7, X5, X11
-	VANDPS       112(BX), X11, X11
-	VMOVUPS      X6, (CX)(DX*1)
+	VMULPS       X7, X2, X6
+	VANDPS       16(BX), X6, X6
+	VADDPS       X6, X10, X10
+	VXORPS       Z6, Z6, Z6
+	VMULPS       X7, X9, X6
+	VANDPS       80(BX), X6, X6
+	VMOVUPS      (R9)(DX*1), X8
+	VMULPS       X8, X3, X7
+	VANDPS       32(BX), X7, X7
+	VADDPS       X7, X10, X10
+	VXORPS       Z7, Z7, Z7
+	VMULPS       X8, X9, X7
+	VANDPS       96(BX), X7, X7
+	VMOVUPS      (DI)(DX*1), X11
+	VMULPS       X11, X4, X8
+	VANDPS       48(BX), X8, X8
+	VADDPS       X8, X10, X10
+	VXORPS       Z8, Z8, Z8
+	VMULPS       X11, X9, X8
+	VANDPS       112(BX), X8, X8
+	VMOVUPS      X10, (CX)(DX*1)
 	XORQ         R10, R10
 	MOVQ         n+24(FP), R11
 	SUBQ         $0x20, R11
 	JLT          onef32avx512strip0
 
 roundf32avx512strip0:
-	VMOVUPS     (CX)(R10*1), Z5
-	VMOVUPS     (AX)(R10*1), Z6
-	VMOVUPS     (SI)(R10*1), Z7
-	VFMADD231PS Z7, Z6, Z8
-	VFMADD231PS Z7, Z1, Z5
-	VMOVUPS     (R8)(R10*1), Z7
-	VFMADD231PS Z7, Z6, Z9
-	VFMADD231PS Z7, Z2, Z5
-	VMOVUPS     (R9)(R10*1), Z7
-	VFMADD231PS Z7, Z6, Z10
-	VFMADD231PS Z7, Z3, Z5
-	VMOVUPS     (DI)(R10*1), Z7
-	VFMADD231PS Z7, Z6, Z11
-	VFMADD231PS Z7, Z4, Z5
-	VMOVUPS     Z5, (CX)(R10*1)
-	VMOVUPS     64(CX)(R10*1), Z5
-	VMOVUPS     64(AX)(R10*1), Z6
-	VMOVUPS     64(SI)(R10*1), Z7
-	VFMADD231PS Z7, Z6, Z8
-	VFMADD231PS Z7, Z1, Z5
-	VMOVUPS     64(R8)(R10*1), Z7
-	VFMADD231PS Z7, Z6, Z9
-	VFMADD231PS Z7, Z2, Z5
-	VMOVUPS     64(R9)(R10*1), Z7
-	VFMADD231PS Z7, Z6, Z10
-	VFMADD231PS Z7, Z3, Z5
-	VMOVUPS     64(DI)(R10*1), Z7
-	VFMADD231PS Z7, Z6, Z11
-	VFMADD231PS Z7, Z4, Z5
-	VMOVUPS     Z5, 64(CX)(R10*1)
+	VMOVUPS     (CX)(R10*1), Z9
+	VMOVUPS     (AX)(R10*1), Z10
+	VMOVUPS     (SI)(R10*1), Z11
+	VFMADD231PS Z11, Z10, Z5
+	VFMADD231PS Z11, Z1, Z9
+	VMOVUPS     (R8)(R10*1), Z11
+	VFMADD231PS Z11, Z10, Z6
+	VFMADD231PS Z11, Z2, Z9
+	VMOVUPS     (R9)(R10*1), Z11
+	VFMADD231PS Z11, Z10, Z7
+	VFMADD231PS Z11, Z3, Z9
+	VMOVUPS     (DI)(R10*1), Z11
+	VFMADD231PS Z11, Z10, Z8
+	VFMADD231PS Z11, Z4, Z9
+	VMOVUPS     Z9, (CX)(R10*1)
+	VMOVUPS     64(CX)(R10*1), Z9
+	VMOVUPS     64(AX)(R10*1), Z10
+	VMOVUPS     64(SI)(R10*1), Z11
+	VFMADD231PS Z11, Z10, Z5
+	VFMADD231PS Z11, Z1, Z9
+	VMOVUPS     64(R8)(R10*1), Z11
+	VFMADD231PS Z11, Z10, Z6
+	VFMADD231PS Z11, Z2, Z9
+	VMOVUPS     64(R9)(R10*1), Z11
+	VFMADD231PS Z11, Z10, Z7
+	VFMADD231PS Z11, Z3, Z9
+	VMOVUPS     64(DI)(R10*1), Z11
+	VFMADD231PS Z11, Z10, Z8
+	VFMADD231PS Z11, Z4, Z9
+	VMOVUPS     Z9, 64(CX)(R10*1)
 	ADDQ        $0x80, R10
 	SUBQ        $0x20, R11
 	JGE         roundf32avx512strip0
@@ -8552,143 +7904,119 @@ roundf32avx512strip0:
 onef32avx512strip0:
 	ADDQ        $0x10, R11
 	JLT         restf32avx512strip0
-	VMOVUPS     (CX)(R10*1), Z5
-	VMOVUPS     (AX)(R10*1), Z6
-	VMOVUPS     (SI)(R10*1), Z7
-	VFMADD231PS Z7, Z6, Z8
-	VFMADD231PS Z7, Z1, Z5
-	VMOVUPS     (R8)(R10*1), Z7
-	VFMADD231PS Z7, Z6, Z9
-	VFMADD231PS Z7, Z2, Z5
-	VMOVUPS     (R9)(R10*1), Z7
-	VFMADD231PS Z7, Z6, Z10
-	VFMADD231PS Z7, Z3, Z5
-	VMOVUPS     (DI)(R10*1), Z7
-	VFMADD231PS Z7, Z6, Z11
-	VFMADD231PS Z7, Z4, Z5
-	VMOVUPS     Z5, (CX)(R10*1)
+	VMOVUPS     (CX)(R10*1), Z9
+	VMOVUPS     (AX)(R10*1), Z10
+	VMOVUPS     (SI)(R10*1), Z11
+	VFMADD231PS Z11, Z10, Z5
+	VFMADD231PS Z11, Z1, Z9
+	VMOVUPS     (R8)(R10*1), Z11
+	VFMADD231PS Z11, Z10, Z6
+	VFMADD231PS Z11, Z2, Z9
+	VMOVUPS     (R9)(R10*1), Z11
+	VFMADD231PS Z11, Z10, Z7
+	VFMADD231PS Z11, Z3, Z9
+	VMOVUPS     (DI)(R10*1), Z11
+	VFMADD231PS Z11, Z10, Z8
+	VFMADD231PS Z11, Z4, Z9
+	VMOVUPS     Z9, (CX)(R10*1)
 	ADDQ        $0x40, R10
 
 restf32avx512strip0:
 	TESTQ       $0x00000008, R11
 	JEQ         below32_f32avx512strip0
-	VXORPS      Z5, Z5, Z5
-	VMOVUPS     (CX)(R10*1), Y5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (AX)(R10*1), Y6
-	VXORPS      Z7, Z7, Z7
-	VMOVUPS     (SI)(R10*1), Y7
-	VFMADD231PS Z7, Z6, Z8
-	VFMADD231PS Z7, Z1, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVUPS     (R8)(R10*1), Y7
-	VFMADD231PS Z7, Z6, Z9
-	VFMADD231PS Z7, Z2, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVUPS     (R9)(R10*1), Y7
-	VFMADD231PS Z7, Z6, Z10
-	VFMADD231PS Z7, Z3, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVUPS     (DI)(R10*1), Y7
-	VFMADD231PS Z7, Z6, Z11
-	VFMADD231PS Z7, Z4, Z5
-	VMOVUPS     Y5, (CX)(R10*1)
+	VMOVUPS     (CX)(R10*1), Y9
+	VMOVUPS     (AX)(R10*1), Y10
+	VMOVUPS     (SI)(R10*1), Y11
+	VFMADD231PS Z11, Z10, Z5
+	VFMADD231PS Z11, Z1, Z9
+	VMOVUPS     (R8)(R10*1), Y11
+	VFMADD231PS Z11, Z10, Z6
+	VFMADD231PS Z11, Z2, Z9
+	VMOVUPS     (R9)(R10*1), Y11
+	VFMADD231PS Z11, Z10, Z7
+	VFMADD231PS Z11, Z3, Z9
+	VMOVUPS     (DI)(R10*1), Y11
+	VFMADD231PS Z11, Z10, Z8
+	VFMADD231PS Z11, Z4, Z9
+	VMOVUPS     Y9, (CX)(R10*1)
 	ADDQ        $0x20, R10
 
 below32_f32avx512strip0:
 	TESTQ       $0x00000004, R11
 	JEQ         below16_f32avx512strip0
-	VXORPS      Z5, Z5, Z5
-	VMOVUPS     (CX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (AX)(R10*1), X6
-	VXORPS      Z7, Z7, Z7
-	VMOVUPS     (SI)(R10*1), X7
-	VFMADD231PS Z7, Z6, Z8
-	VFMADD231PS Z7, Z1, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVUPS     (R8)(R10*1), X7
-	VFMADD231PS Z7, Z6, Z9
-	VFMADD231PS Z7, Z2, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVUPS     (R9)(R10*1), X7
-	VFMADD231PS Z7, Z6, Z10
-	VFMADD231PS Z7, Z3, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVUPS     (DI)(R10*1), X7
-	VFMADD231PS Z7, Z6, Z11
-	VFMADD231PS Z7, Z4, Z5
-	VMOVUPS     X5, (CX)(R10*1)
+	VMOVUPS     (CX)(R10*1), X9
+	VMOVUPS     (AX)(R10*1), X10
+	VMOVUPS     (SI)(R10*1), X11
+	VFMADD231PS Z11, Z10, Z5
+	VFMADD231PS Z11, Z1, Z9
+	VMOVUPS     (R8)(R10*1), X11
+	VFMADD231PS Z11, Z10, Z6
+	VFMADD231PS Z11, Z2, Z9
+	VMOVUPS     (R9)(R10*1), X11
+	VFMADD231PS Z11, Z10, Z7
+	VFMADD231PS Z11, Z3, Z9
+	VMOVUPS     (DI)(R10*1), X11
+	VFMADD231PS Z11, Z10, Z8
+	VFMADD231PS Z11, Z4, Z9
+	VMOVUPS     X9, (CX)(R10*1)
 	ADDQ        $0x10, R10
 
 below16_f32avx512strip0:
 	TESTQ       $0x00000002, R11
 	JEQ         below8_f32avx512strip0
-	VXORPS      Z5, Z5, Z5
-	VMOVSD      (CX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (AX)(R10*1), X6
-	VXORPS      Z7, Z7, Z7
-	VMOVSD      (SI)(R10*1), X7
-	VFMADD231PS Z7, Z6, Z8
-	VFMADD231PS Z7, Z1, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVSD      (R8)(R10*1), X7
-	VFMADD231PS Z7, Z6, Z9
-	VFMADD231PS Z7, Z2, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVSD      (R9)(R10*1), X7
-	VFMADD231PS Z7, Z6, Z10
-	VFMADD231PS Z7, Z3, Z5
-	VXORPS      Z7, Z7, Z7
-	VMOVSD      (DI)(R10*1), X7
-	VFMADD231PS Z7, Z6, Z11
-	VFMADD231PS Z7, Z4, Z5
-	VMOVSD      X5, (CX)(R10*1)
+	VMOVSD      (CX)(R10*1), X9
+	VMOVSD      (AX)(R10*1), X10
+	VMOVSD      (SI)(R10*1), X11
+	VFMADD231PS Z11, Z10, Z5
+	VFMADD231PS Z11, Z1, Z9
+	VMOVSD      (R8)(R10*1), X11
+	VFMADD231PS Z11, Z10, Z6
+	VFMADD231PS Z11, Z2, Z9
+	VMOVSD      (R9)(R10*1), X11
+	VFMADD231PS Z11, Z10, Z7
+	VFMADD231PS Z11, Z3, Z9
+	VMOVSD      (DI)(R10*1), X11
+	VFMADD231PS Z11, Z10, Z8
+	VFMADD231PS Z11, Z4, Z9
+	VMOVSD      X9, (CX)(R10*1)
 	ADDQ        $0x08, R10
 
 below8_f32avx512strip0:
 	TESTQ       $0x00000001, R11
 	JEQ         below4_f32avx512strip0
-	VXORPS      Z5, Z5, Z5
-	VMOVSS      (CX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVSS      (AX)(R10*1), X6
-	VXORPS      Z7, Z7, Z7
-	VMOVSS      (SI)(R10*1), X7
-	VFMADD231PS Z7, Z6, Z8
-	VFMADD231PS Z7, Z1, Z5
-	VXORPS      Z1, Z1, Z1
+	VMOVSS      (CX)(R10*1), X9
+	VMOVSS      (AX)(R10*1), X10
+	VMOVSS      (SI)(R10*1), X11
+	VFMADD231PS Z11, Z10, Z5
+	VFMADD231PS Z11, Z1, Z9
 	VMOVSS      (R8)(R10*1), X1
-	VFMADD231PS Z1, Z6, Z9
-	VFMADD231PS Z1, Z2, Z5
-	VXORPS      Z1, Z1, Z1
+	VFMADD231PS Z1, Z10, Z6
+	VFMADD231PS Z1, Z2, Z9
 	VMOVSS      (R9)(R10*1), X1
-	VFMADD231PS Z1, Z6, Z10
-	VFMADD231PS Z1, Z3, Z5
-	VXORPS      Z1, Z1, Z1
+	VFMADD231PS Z1, Z10, Z7
+	VFMADD231PS Z1, Z3, Z9
 	VMOVSS      (DI)(R10*1), X1
-	VFMADD231PS Z1, Z6, Z11
-	VFMADD231PS Z1, Z4, Z5
-	VMOVSS      X5, (CX)(R10*1)
+	VFMADD231PS Z1, Z10, Z8
+	VFMADD231PS Z1, Z4, Z9
+	VMOVSS      X9, (CX)(R10*1)
 	ADDQ        $0x04, R10
 
 below4_f32avx512strip0:
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VADDPS        Y1, Y5, Y5
+	VEXTRACTF64X4 $0x01, Z6, Y1
+	VADDPS        Y1, Y6, Y6
+	VEXTRACTF64X4 $0x01, Z7, Y1
+	VADDPS        Y1, Y7, Y7
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VADDPS        Y1, Y8, Y8
-	VEXTRACTF64X4 $0x01, Z9, Y1
-	VADDPS        Y1, Y9, Y9
-	VEXTRACTF64X4 $0x01, Z10, Y1
-	VADDPS        Y1, Y10, Y10
-	VEXTRACTF64X4 $0x01, Z11, Y1
-	VADDPS        Y1, Y11, Y11
-	VHADDPS       Y9, Y8, Y8
-	VHADDPS       Y11, Y10, Y10
-	VHADDPS       Y10, Y8, Y8
-	VEXTRACTF128  $0x01, Y8, X1
-	VADDPS        X1, X8, X8
+	VHADDPS       Y6, Y5, Y5
+	VHADDPS       Y8, Y7, Y7
+	VHADDPS       Y7, Y5, Y5
+	VEXTRACTF128  $0x01, Y5, X1
+	VADDPS        X1, X5, X5
 	VMOVUPS       (CX)(DX*1), X1
-	VFMADD231PS   X8, X0, X1
+	VFMADD231PS   X5, X0, X1
 	VMOVUPS       X1, (CX)(DX*1)
 	MOVQ          dn+32(FP), SI
 	ADDQ          SI, n+24(FP)
@@ -8795,21 +8123,16 @@ onef32avx512strip1:
 restf32avx512strip1:
 	TESTQ       $0x00000008, R11
 	JEQ         below32_f32avx512strip1
-	VXORPS      Z5, Z5, Z5
 	VMOVUPS     (AX)(R10*1), Y5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (SI)(R10*1), Y6
 	VFMADD231PS Z5, Z1, Z6
 	VMOVUPS     Y6, (SI)(R10*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R8)(R10*1), Y6
 	VFMADD231PS Z5, Z2, Z6
 	VMOVUPS     Y6, (R8)(R10*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R9)(R10*1), Y6
 	VFMADD231PS Z5, Z3, Z6
 	VMOVUPS     Y6, (R9)(R10*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (DI)(R10*1), Y6
 	VFMADD231PS Z5, Z4, Z6
 	VMOVUPS     Y6, (DI)(R10*1)
@@ -8818,21 +8141,16 @@ restf32avx512strip1:
 below32_f32avx512strip1:
 	TESTQ       $0x00000004, R11
 	JEQ         below16_f32avx512strip1
-	VXORPS      Z5, Z5, Z5
 	VMOVUPS     (AX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (SI)(R10*1), X6
 	VFMADD231PS Z5, Z1, Z6
 	VMOVUPS     X6, (SI)(R10*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R8)(R10*1), X6
 	VFMADD231PS Z5, Z2, Z6
 	VMOVUPS     X6, (R8)(R10*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R9)(R10*1), X6
 	VFMADD231PS Z5, Z3, Z6
 	VMOVUPS     X6, (R9)(R10*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (DI)(R10*1), X6
 	VFMADD231PS Z5, Z4, Z6
 	VMOVUPS     X6, (DI)(R10*1)
@@ -8841,21 +8159,16 @@ below32_f32avx512strip1:
 below16_f32avx512strip1:
 	TESTQ       $0x00000002, R11
 	JEQ         below8_f32avx512strip1
-	VXORPS      Z5, Z5, Z5
 	VMOVSD      (AX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (SI)(R10*1), X6
 	VFMADD231PS Z5, Z1, Z6
 	VMOVSD      X6, (SI)(R10*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (R8)(R10*1), X6
 	VFMADD231PS Z5, Z2, Z6
 	VMOVSD      X6, (R8)(R10*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (R9)(R10*1), X6
 	VFMADD231PS Z5, Z3, Z6
 	VMOVSD      X6, (R9)(R10*1)
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (DI)(R10*1), X6
 	VFMADD231PS Z5, Z4, Z6
 	VMOVSD      X6, (DI)(R10*1)
@@ -8864,21 +8177,16 @@ below16_f32avx512strip1:
 below8_f32avx512strip1:
 	TESTQ       $0x00000001, R11
 	JEQ         below4_f32avx512strip1
-	VXORPS      Z5, Z5, Z5
 	VMOVSS      (AX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVSS      (SI)(R10*1), X6
 	VFMADD231PS Z5, Z1, Z6
 	VMOVSS      X6, (SI)(R10*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R8)(R10*1), X1
 	VFMADD231PS Z5, Z2, Z1
 	VMOVSS      X1, (R8)(R10*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R9)(R10*1), X1
 	VFMADD231PS Z5, Z3, Z1
 	VMOVSS      X1, (R9)(R10*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (DI)(R10*1), X1
 	VFMADD231PS Z5, Z4, Z1
 	VMOVSS      X1, (DI)(R10*1)
@@ -9017,26 +8325,20 @@ onef32avx512strip2:
 restf32avx512strip2:
 	TESTQ       $0x00000008, R11
 	JEQ         below32_f32avx512strip2
-	VXORPS      Z9, Z9, Z9
 	VMOVUPS     (CX)(R10*1), Y9
-	VXORPS      Z10, Z10, Z10
 	VMOVUPS     (AX)(R10*1), Y10
-	VXORPS      Z11, Z11, Z11
 	VMOVUPS     (SI)(R10*1), Y11
 	VFMADD231PS Z10, Z1, Z11
 	VFMADD231PS Z9, Z5, Z11
 	VMOVUPS     Y11, (SI)(R10*1)
-	VXORPS      Z11, Z11, Z11
 	VMOVUPS     (R8)(R10*1), Y11
 	VFMADD231PS Z10, Z2, Z11
 	VFMADD231PS Z9, Z6, Z11
 	VMOVUPS     Y11, (R8)(R10*1)
-	VXORPS      Z11, Z11, Z11
 	VMOVUPS     (R9)(R10*1), Y11
 	VFMADD231PS Z10, Z3, Z11
 	VFMADD231PS Z9, Z7, Z11
 	VMOVUPS     Y11, (R9)(R10*1)
-	VXORPS      Z11, Z11, Z11
 	VMOVUPS     (DI)(R10*1), Y11
 	VFMADD231PS Z10, Z4, Z11
 	VFMADD231PS Z9, Z8, Z11
@@ -9046,26 +8348,20 @@ restf32avx512strip2:
 below32_f32avx512strip2:
 	TESTQ       $0x00000004, R11
 	JEQ         below16_f32avx512strip2
-	VXORPS      Z9, Z9, Z9
 	VMOVUPS     (CX)(R10*1), X9
-	VXORPS      Z10, Z10, Z10
 	VMOVUPS     (AX)(R10*1), X10
-	VXORPS      Z11, Z11, Z11
 	VMOVUPS     (SI)(R10*1), X11
 	VFMADD231PS Z10, Z1, Z11
 	VFMADD231PS Z9, Z5, Z11
 	VMOVUPS     X11, (SI)(R10*1)
-	VXORPS      Z11, Z11, Z11
 	VMOVUPS     (R8)(R10*1), X11
 	VFMADD231PS Z10, Z2, Z11
 	VFMADD231PS Z9, Z6, Z11
 	VMOVUPS     X11, (R8)(R10*1)
-	VXORPS      Z11, Z11, Z11
 	VMOVUPS     (R9)(R10*1), X11
 	VFMADD231PS Z10, Z3, Z11
 	VFMADD231PS Z9, Z7, Z11
 	VMOVUPS     X11, (R9)(R10*1)
-	VXORPS      Z11, Z11, Z11
 	VMOVUPS     (DI)(R10*1), X11
 	VFMADD231PS Z10, Z4, Z11
 	VFMADD231PS Z9, Z8, Z11
@@ -9075,26 +8371,20 @@ below32_f32avx512strip2:
 below16_f32avx512strip2:
 	TESTQ       $0x00000002, R11
 	JEQ         below8_f32avx512strip2
-	VXORPS      Z9, Z9, Z9
 	VMOVSD      (CX)(R10*1), X9
-	VXORPS      Z10, Z10, Z10
 	VMOVSD      (AX)(R10*1), X10
-	VXORPS      Z11, Z11, Z11
 	VMOVSD      (SI)(R10*1), X11
 	VFMADD231PS Z10, Z1, Z11
 	VFMADD231PS Z9, Z5, Z11
 	VMOVSD      X11, (SI)(R10*1)
-	VXORPS      Z11, Z11, Z11
 	VMOVSD      (R8)(R10*1), X11
 	VFMADD231PS Z10, Z2, Z11
 	VFMADD231PS Z9, Z6, Z11
 	VMOVSD      X11, (R8)(R10*1)
-	VXORPS      Z11, Z11, Z11
 	VMOVSD      (R9)(R10*1), X11
 	VFMADD231PS Z10, Z3, Z11
 	VFMADD231PS Z9, Z7, Z11
 	VMOVSD      X11, (R9)(R10*1)
-	VXORPS      Z11, Z11, Z11
 	VMOVSD      (DI)(R10*1), X11
 	VFMADD231PS Z10, Z4, Z11
 	VFMADD231PS Z9, Z8, Z11
@@ -9104,26 +8394,20 @@ below16_f32avx512strip2:
 below8_f32avx512strip2:
 	TESTQ       $0x00000001, R11
 	JEQ         below4_f32avx512strip2
-	VXORPS      Z9, Z9, Z9
 	VMOVSS      (CX)(R10*1), X9
-	VXORPS      Z10, Z10, Z10
 	VMOVSS      (AX)(R10*1), X10
-	VXORPS      Z11, Z11, Z11
 	VMOVSS      (SI)(R10*1), X11
 	VFMADD231PS Z10, Z1, Z11
 	VFMADD231PS Z9, Z5, Z11
 	VMOVSS      X11, (SI)(R10*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R8)(R10*1), X1
 	VFMADD231PS Z10, Z2, Z1
 	VFMADD231PS Z9, Z6, Z1
 	VMOVSS      X1, (R8)(R10*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R9)(R10*1), X1
 	VFMADD231PS Z10, Z3, Z1
 	VFMADD231PS Z9, Z7, Z1
 	VMOVSS      X1, (R9)(R10*1)
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (DI)(R10*1), X1
 	VFMADD231PS Z10, Z4, Z1
 	VFMADD231PS Z9, Z8, Z1
@@ -9152,48 +8436,50 @@ f32avx512strip3:
 	LEAQ    64(BX), R11
 	TESTB   SI, SI
 	CMOVQEQ BX, R11
-	VMOVUPS (AX)(DX*1), X1
-	VMOVUPS (CX)(DX*1), X2
+	VMOVUPS (AX)(DX*1), X5
+	VMOVUPS (CX)(DX*1), X1
 	VMOVUPS (DI)(DX*1), X2
+	VXORPS  Z1, Z1, Z1
+	VMULPS  X2, X5, X1
+	VANDPS  (R11), X1, X1
+	VMOVUPS (R9)(DX*1), X3
+	VXORPS  Z2, Z2, Z2
+	VMULPS  X3, X5, X2
+	VANDPS  16(R11), X2, X2
+	VMOVUPS (R10)(DX*1), X4
 	VXORPS  Z3, Z3, Z3
-	VMULPS  X2, X1, X3
-	VANDPS  (R11), X3, X3
-	VMOVUPS (R9)(DX*1), X2
+	VMULPS  X4, X5, X3
+	VANDPS  32(R11), X3, X3
+	VMOVUPS (R8)(DX*1), X6
 	VXORPS  Z4, Z4, Z4
-	VMULPS  X2, X1, X4
-	VANDPS  16(R11), X4, X4
-	VMOVUPS (R10)(DX*1), X2
-	VXORPS  Z5, Z5, Z5
-	VMULPS  X2, X1, X5
-	VANDPS  32(R11), X5, X5
-	VMOVUPS (R8)(DX*1), X2
-	VXORPS  Z6, Z6, Z6
-	VMULPS  X2, X1, X6
-	VANDPS  48(R11), X6, X6
-	XORQ    R11, R11
-	MOVQ    n+24(FP), R12
-	SUBQ    $0x20, R12
-	JLT     onef32avx512strip3
+	VMULPS  X6, X5, X4
+	VANDPS  48(R11), X4, X4
+
+columnsf32avx512strip3:
+	XORQ R11, R11
+	MOVQ n+24(FP), R12
+	SUBQ $0x20, R12
+	JLT  onef32avx512strip3
 
 roundf32avx512strip3:
-	VMOVUPS     (AX)(R11*1), Z1
-	VMOVUPS     (DI)(R11*1), Z2
-	VFMADD231PS Z2, Z1, Z3
-	VMOVUPS     (R9)(R11*1), Z2
-	VFMADD231PS Z2, Z1, Z4
-	VMOVUPS     (R10)(R11*1), Z2
-	VFMADD231PS Z2, Z1, Z5
-	VMOVUPS     (R8)(R11*1), Z2
-	VFMADD231PS Z2, Z1, Z6
-	VMOVUPS     64(AX)(R11*1), Z1
-	VMOVUPS     64(DI)(R11*1), Z2
-	VFMADD231PS Z2, Z1, Z3
-	VMOVUPS     64(R9)(R11*1), Z2
-	VFMADD231PS Z2, Z1, Z4
-	VMOVUPS     64(R10)(R11*1), Z2
-	VFMADD231PS Z2, Z1, Z5
-	VMOVUPS     64(R8)(R11*1), Z2
-	VFMADD231PS Z2, Z1, Z6
+	VMOVUPS     (AX)(R11*1), Z5
+	VMOVUPS     (DI)(R11*1), Z6
+	VFMADD231PS Z6, Z5, Z1
+	VMOVUPS     (R9)(R11*1), Z6
+	VFMADD231PS Z6, Z5, Z2
+	VMOVUPS     (R10)(R11*1), Z6
+	VFMADD231PS Z6, Z5, Z3
+	VMOVUPS     (R8)(R11*1), Z6
+	VFMADD231PS Z6, Z5, Z4
+	VMOVUPS     64(AX)(R11*1), Z5
+	VMOVUPS     64(DI)(R11*1), Z6
+	VFMADD231PS Z6, Z5, Z1
+	VMOVUPS     64(R9)(R11*1), Z6
+	VFMADD231PS Z6, Z5, Z2
+	VMOVUPS     64(R10)(R11*1), Z6
+	VFMADD231PS Z6, Z5, Z3
+	VMOVUPS     64(R8)(R11*1), Z6
+	VFMADD231PS Z6, Z5, Z4
 	ADDQ        $0x80, R11
 	SUBQ        $0x20, R12
 	JGE         roundf32avx512strip3
@@ -9201,115 +8487,97 @@ roundf32avx512strip3:
 onef32avx512strip3:
 	ADDQ        $0x10, R12
 	JLT         restf32avx512strip3
-	VMOVUPS     (AX)(R11*1), Z1
-	VMOVUPS     (DI)(R11*1), Z2
-	VFMADD231PS Z2, Z1, Z3
-	VMOVUPS     (R9)(R11*1), Z2
-	VFMADD231PS Z2, Z1, Z4
-	VMOVUPS     (R10)(R11*1), Z2
-	VFMADD231PS Z2, Z1, Z5
-	VMOVUPS     (R8)(R11*1), Z2
-	VFMADD231PS Z2, Z1, Z6
+	VMOVUPS     (AX)(R11*1), Z5
+	VMOVUPS     (DI)(R11*1), Z6
+	VFMADD231PS Z6, Z5, Z1
+	VMOVUPS     (R9)(R11*1), Z6
+	VFMADD231PS Z6, Z5, Z2
+	VMOVUPS     (R10)(R11*1), Z6
+	VFMADD231PS Z6, Z5, Z3
+	VMOVUPS     (R8)(R11*1), Z6
+	VFMADD231PS Z6, Z5, Z4
 	ADDQ        $0x40, R11
 
 restf32avx512strip3:
 	TESTQ       $0x00000008, R12
 	JEQ         below32_f32avx512strip3
-	VXORPS      Z1, Z1, Z1
-	VMOVUPS     (AX)(R11*1), Y1
-	VXORPS      Z2, Z2, Z2
-	VMOVUPS     (DI)(R11*1), Y2
-	VFMADD231PS Z2, Z1, Z3
-	VXORPS      Z2, Z2, Z2
-	VMOVUPS     (R9)(R11*1), Y2
-	VFMADD231PS Z2, Z1, Z4
-	VXORPS      Z2, Z2, Z2
-	VMOVUPS     (R10)(R11*1), Y2
-	VFMADD231PS Z2, Z1, Z5
-	VXORPS      Z2, Z2, Z2
-	VMOVUPS     (R8)(R11*1), Y2
-	VFMADD231PS Z2, Z1, Z6
+	VMOVUPS     (AX)(R11*1), Y5
+	VMOVUPS     (DI)(R11*1), Y6
+	VFMADD231PS Z6, Z5, Z1
+	VMOVUPS     (R9)(R11*1), Y6
+	VFMADD231PS Z6, Z5, Z2
+	VMOVUPS     (R10)(R11*1), Y6
+	VFMADD231PS Z6, Z5, Z3
+	VMOVUPS     (R8)(R11*1), Y6
+	VFMADD231PS Z6, Z5, Z4
 	ADDQ        $0x20, R11
 
 below32_f32avx512strip3:
 	TESTQ       $0x00000004, R12
 	JEQ         below16_f32avx512strip3
-	VXORPS      Z1, Z1, Z1
-	VMOVUPS     (AX)(R11*1), X1
-	VXORPS      Z2, Z2, Z2
-	VMOVUPS     (DI)(R11*1), X2
-	VFMADD231PS Z2, Z1, Z3
-	VXORPS      Z2, Z2, Z2
-	VMOVUPS     (R9)(R11*1), X2
-	VFMADD231PS Z2, Z1, Z4
-	VXORPS      Z2, Z2, Z2
-	VMOVUPS     (R10)(R11*1), X2
-	VFMADD231PS Z2, Z1, Z5
-	VXORPS      Z2, Z2, Z2
-	VMOVUPS     (R8)(R11*1), X2
-	VFMADD231PS Z2, Z1, Z6
+	VMOVUPS     (AX)(R11*1), X5
+	VMOVUPS     (DI)(R11*1), X6
+	VFMADD231PS Z6, Z5, Z1
+	VMOVUPS     (R9)(R11*1), X6
+	VFMADD231PS Z6, Z5, Z2
+	VMOVUPS     (R10)(R11*1), X6
+	VFMADD231PS Z6, Z5, Z3
+	VMOVUPS     (R8)(R11*1), X6
+	VFMADD231PS Z6, Z5, Z4
 	ADDQ        $0x10, R11
 
 below16_f32avx512strip3:
 	TESTQ       $0x00000002, R12
 	JEQ         below8_f32avx512strip3
-	VXORPS      Z1, Z1, Z1
-	VMOVSD      (AX)(R11*1), X1
-	VXORPS      Z2, Z2, Z2
-	VMOVSD      (DI)(R11*1), X2
-	VFMADD231PS Z2, Z1, Z3
-	VXORPS      Z2, Z2, Z2
-	VMOVSD      (R9)(R11*1), X2
-	VFMADD231PS Z2, Z1, Z4
-	VXORPS      Z2, Z2, Z2
-	VMOVSD      (R10)(R11*1), X2
-	VFMADD231PS Z2, Z1, Z5
-	VXORPS      Z2, Z2, Z2
-	VMOVSD      (R8)(R11*1), X2
-	VFMADD231PS Z2, Z1, Z6
+	VMOVSD      (AX)(R11*1), X5
+	VMOVSD      (DI)(R11*1), X6
+	VFMADD231PS Z6, Z5, Z1
+	VMOVSD      (R9)(R11*1), X6
+	VFMADD231PS Z6, Z5, Z2
+	VMOVSD      (R10)(R11*1), X6
+	VFMADD231PS Z6, Z5, Z3
+	VMOVSD      (R8)(R11*1), X6
+	VFMADD231PS Z6, Z5, Z4
 	ADDQ        $0x08, R11
 
 below8_f32avx512strip3:
 	TESTQ       $0x00000001, R12
 	JEQ         below4_f32avx512strip3
-	VXORPS      Z1, Z1, Z1
-	VMOVSS      (AX)(R11*1), X1
-	VXORPS      Z2, Z2, Z2
-	VMOVSS      (DI)(R11*1), X2
-	VFMADD231PS Z2, Z1, Z3
-	VXORPS      Z2, Z2, Z2
-	VMOVSS      (R9)(R11*1), X2
-	VFMADD231PS Z2, Z1, Z4
-	VXORPS      Z2, Z2, Z2
-	VMOVSS      (R10)(R11*1), X2
-	VFMADD231PS Z2, Z1, Z5
-	VXORPS      Z2, Z2, Z2
-	VMOVSS      (R8)(R11*1), X2
-	VFMADD231PS Z2, Z1, Z6
+	VMOVSS      (AX)(R11*1), X5
+	VMOVSS      (DI)(R11*1), X6
+	VFMADD231PS Z6, Z5, Z1
+	VMOVSS      (R9)(R11*1), X6
+	VFMADD231PS Z6, Z5, Z2
+	VMOVSS      (R10)(R11*1), X6
+	VFMADD231PS Z6, Z5, Z3
+	VMOVSS      (R8)(R11*1), X6
+	VFMADD231PS Z6, Z5, Z4
 	ADDQ        $0x04, R11
 
 below4_f32avx512strip3:
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VADDPS        Y1, Y3, Y3
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VADDPS        Y1, Y4, Y4
-	VEXTRACTF64X4 $0x01, Z5, Y1
-	VADDPS        Y1, Y5, Y5
-	VEXTRACTF64X4 $0x01, Z6, Y1
-	VADDPS        Y1, Y6, Y6
+	CMPQ          op+8(FP), $0x05
+	JEQ           afterf32avx512strip5
+	VEXTRACTF64X4 $0x01, Z1, Y5
+	VADDPS        Y5, Y1, Y1
+	VEXTRACTF64X4 $0x01, Z2, Y5
+	VADDPS        Y5, Y2, Y2
+	VEXTRACTF64X4 $0x01, Z3, Y5
+	VADDPS        Y5, Y3, Y3
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPS        Y5, Y4, Y4
+	VHADDPS       Y2, Y1, Y1
 	VHADDPS       Y4, Y3, Y3
-	VHADDPS       Y6, Y5, Y5
-	VHADDPS       Y5, Y3, Y3
-	VEXTRACTF128  $0x01, Y3, X1
-	VADDPS        X1, X3, X3
-	VMOVUPS       (CX)(DX*1), X1
+	VHADDPS       Y3, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X2
+	VADDPS        X2, X1, X1
+	VMOVUPS       (CX)(DX*1), X2
 	TESTB         SI, SI
 	JNE           addf32avx512strip3
-	VXORPS        X1, X1, X1
+	VXORPS        X2, X2, X2
 
 addf32avx512strip3:
-	VFMADD231PS X3, X0, X1
-	VMOVUPS     X1, (CX)(DX*1)
+	VFMADD231PS X1, X0, X2
+	VMOVUPS     X2, (CX)(DX*1)
 	MOVQ        dn+32(FP), DI
 	ADDQ        DI, n+24(FP)
 	MOVQ        da+72(FP), DI
@@ -9363,10 +8631,12 @@ nonunitf32avx512strip4:
 	VANDPS  48(R11), X6, X6
 	VADDPS  X6, X5, X5
 	VMOVUPS X5, (CX)(DX*1)
-	XORQ    R11, R11
-	MOVQ    n+24(FP), R12
-	SUBQ    $0x20, R12
-	JLT     onef32avx512strip4
+
+columnsf32avx512strip4:
+	XORQ R11, R11
+	MOVQ n+24(FP), R12
+	SUBQ $0x20, R12
+	JLT  onef32avx512strip4
 
 roundf32avx512strip4:
 	VMOVUPS     (CX)(R11*1), Z5
@@ -9411,18 +8681,13 @@ onef32avx512strip4:
 restf32avx512strip4:
 	TESTQ       $0x00000008, R12
 	JEQ         below32_f32avx512strip4
-	VXORPS      Z5, Z5, Z5
 	VMOVUPS     (CX)(R11*1), Y5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (DI)(R11*1), Y6
 	VFMADD231PS Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R9)(R11*1), Y6
 	VFMADD231PS Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R10)(R11*1), Y6
 	VFMADD231PS Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R8)(R11*1), Y6
 	VFMADD231PS Z6, Z4, Z5
 	VMOVUPS     Y5, (CX)(R11*1)
@@ -9431,18 +8696,13 @@ restf32avx512strip4:
 below32_f32avx512strip4:
 	TESTQ       $0x00000004, R12
 	JEQ         below16_f32avx512strip4
-	VXORPS      Z5, Z5, Z5
 	VMOVUPS     (CX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (DI)(R11*1), X6
 	VFMADD231PS Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R9)(R11*1), X6
 	VFMADD231PS Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R10)(R11*1), X6
 	VFMADD231PS Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVUPS     (R8)(R11*1), X6
 	VFMADD231PS Z6, Z4, Z5
 	VMOVUPS     X5, (CX)(R11*1)
@@ -9451,18 +8711,13 @@ below32_f32avx512strip4:
 below16_f32avx512strip4:
 	TESTQ       $0x00000002, R12
 	JEQ         below8_f32avx512strip4
-	VXORPS      Z5, Z5, Z5
 	VMOVSD      (CX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (DI)(R11*1), X6
 	VFMADD231PS Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (R9)(R11*1), X6
 	VFMADD231PS Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (R10)(R11*1), X6
 	VFMADD231PS Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
 	VMOVSD      (R8)(R11*1), X6
 	VFMADD231PS Z6, Z4, Z5
 	VMOVSD      X5, (CX)(R11*1)
@@ -9471,24 +8726,21 @@ below16_f32avx512strip4:
 below8_f32avx512strip4:
 	TESTQ       $0x00000001, R12
 	JEQ         below4_f32avx512strip4
-	VXORPS      Z5, Z5, Z5
 	VMOVSS      (CX)(R11*1), X5
-	VXORPS      Z6, Z6, Z6
 	VMOVSS      (DI)(R11*1), X6
 	VFMADD231PS Z6, Z1, Z5
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R9)(R11*1), X1
 	VFMADD231PS Z1, Z2, Z5
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R10)(R11*1), X1
 	VFMADD231PS Z1, Z3, Z5
-	VXORPS      Z1, Z1, Z1
 	VMOVSS      (R8)(R11*1), X1
 	VFMADD231PS Z1, Z4, Z5
 	VMOVSS      X5, (CX)(R11*1)
 	ADDQ        $0x04, R11
 
 below4_f32avx512strip4:
+	CMPQ op+8(FP), $0x06
+	JEQ  afterf32avx512strip6
 	MOVQ dn+32(FP), DI
 	ADDQ DI, n+24(FP)
 	MOVQ da+72(FP), DI
@@ -9502,134 +8754,18 @@ below4_f32avx512strip4:
 	RET
 
 f32avx512strip5:
-	MOVQ   a+64(FP), BX
-	MOVQ   lda+80(FP), DI
-	LEAQ   (BX)(DI*1), R8
-	LEAQ   (R8)(DI*1), R9
-	LEAQ   (R9)(DI*1), DI
+	MOVQ   a+64(FP), DI
+	MOVQ   lda+80(FP), R8
+	LEAQ   (DI)(R8*1), R9
+	LEAQ   (R9)(R8*1), R10
+	LEAQ   (R10)(R8*1), R8
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
 	VXORPS Z4, Z4, Z4
-	XORQ   R10, R10
-	MOVQ   n+24(FP), R11
-	SUBQ   $0x20, R11
-	JLT    onef32avx512strip5
+	JMP    columnsf32avx512strip3
 
-roundf32avx512strip5:
-	VMOVUPS     (AX)(R10*1), Z5
-	VMOVUPS     (BX)(R10*1), Z6
-	VFMADD231PS Z6, Z5, Z1
-	VMOVUPS     (R8)(R10*1), Z6
-	VFMADD231PS Z6, Z5, Z2
-	VMOVUPS     (R9)(R10*1), Z6
-	VFMADD231PS Z6, Z5, Z3
-	VMOVUPS     (DI)(R10*1), Z6
-	VFMADD231PS Z6, Z5, Z4
-	VMOVUPS     64(AX)(R10*1), Z5
-	VMOVUPS     64(BX)(R10*1), Z6
-	VFMADD231PS Z6, Z5, Z1
-	VMOVUPS     64(R8)(R10*1), Z6
-	VFMADD231PS Z6, Z5, Z2
-	VMOVUPS     64(R9)(R10*1), Z6
-	VFMADD231PS Z6, Z5, Z3
-	VMOVUPS     64(DI)(R10*1), Z6
-	VFMADD231PS Z6, Z5, Z4
-	ADDQ        $0x80, R10
-	SUBQ        $0x20, R11
-	JGE         roundf32avx512strip5
-
-onef32avx512strip5:
-	ADDQ        $0x10, R11
-	JLT         restf32avx512strip5
-	VMOVUPS     (AX)(R10*1), Z5
-	VMOVUPS     (BX)(R10*1), Z6
-	VFMADD231PS Z6, Z5, Z1
-	VMOVUPS     (R8)(R10*1), Z6
-	VFMADD231PS Z6, Z5, Z2
-	VMOVUPS     (R9)(R10*1), Z6
-	VFMADD231PS Z6, Z5, Z3
-	VMOVUPS     (DI)(R10*1), Z6
-	VFMADD231PS Z6, Z5, Z4
-	ADDQ        $0x40, R10
-
-restf32avx512strip5:
-	TESTQ       $0x00000008, R11
-	JEQ         below32_f32avx512strip5
-	VXORPS      Z5, Z5, Z5
-	VMOVUPS     (AX)(R10*1), Y5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (BX)(R10*1), Y6
-	VFMADD231PS Z6, Z5, Z1
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (R8)(R10*1), Y6
-	VFMADD231PS Z6, Z5, Z2
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (R9)(R10*1), Y6
-	VFMADD231PS Z6, Z5, Z3
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (DI)(R10*1), Y6
-	VFMADD231PS Z6, Z5, Z4
-	ADDQ        $0x20, R10
-
-below32_f32avx512strip5:
-	TESTQ       $0x00000004, R11
-	JEQ         below16_f32avx512strip5
-	VXORPS      Z5, Z5, Z5
-	VMOVUPS     (AX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (BX)(R10*1), X6
-	VFMADD231PS Z6, Z5, Z1
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (R8)(R10*1), X6
-	VFMADD231PS Z6, Z5, Z2
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (R9)(R10*1), X6
-	VFMADD231PS Z6, Z5, Z3
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (DI)(R10*1), X6
-	VFMADD231PS Z6, Z5, Z4
-	ADDQ        $0x10, R10
-
-below16_f32avx512strip5:
-	TESTQ       $0x00000002, R11
-	JEQ         below8_f32avx512strip5
-	VXORPS      Z5, Z5, Z5
-	VMOVSD      (AX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (BX)(R10*1), X6
-	VFMADD231PS Z6, Z5, Z1
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (R8)(R10*1), X6
-	VFMADD231PS Z6, Z5, Z2
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (R9)(R10*1), X6
-	VFMADD231PS Z6, Z5, Z3
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (DI)(R10*1), X6
-	VFMADD231PS Z6, Z5, Z4
-	ADDQ        $0x08, R10
-
-below8_f32avx512strip5:
-	TESTQ       $0x00000001, R11
-	JEQ         below4_f32avx512strip5
-	VXORPS      Z5, Z5, Z5
-	VMOVSS      (AX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVSS      (BX)(R10*1), X6
-	VFMADD231PS Z6, Z5, Z1
-	VXORPS      Z6, Z6, Z6
-	VMOVSS      (R8)(R10*1), X6
-	VFMADD231PS Z6, Z5, Z2
-	VXORPS      Z6, Z6, Z6
-	VMOVSS      (R9)(R10*1), X6
-	VFMADD231PS Z6, Z5, Z3
-	VXORPS      Z6, Z6, Z6
-	VMOVSS      (DI)(R10*1), X6
-	VFMADD231PS Z6, Z5, Z4
-	ADDQ        $0x04, R10
-
-below4_f32avx512strip5:
+afterf32avx512strip5:
 	VEXTRACTF64X4 $0x01, Z1, Y5
 	VADDPS        Y5, Y1, Y1
 	VEXTRACTF64X4 $0x01, Z2, Y5
@@ -9651,34 +8787,34 @@ below4_f32avx512strip5:
 	VMOVSS        (CX)(DX*1), X1
 	TESTB         SI, SI
 	JNE           dividedforwardf32avx512strip50
-	VDIVSS        (BX)(DX*1), X1, X1
+	VDIVSS        (DI)(DX*1), X1, X1
 
 dividedforwardf32avx512strip50:
 	VMOVSS       X1, (CX)(DX*1)
 	VMOVSS       4(CX)(DX*1), X2
-	VFNMADD231SS (R8)(DX*1), X1, X2
+	VFNMADD231SS (R9)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx512strip51
-	VDIVSS       4(R8)(DX*1), X2, X2
+	VDIVSS       4(R9)(DX*1), X2, X2
 
 dividedforwardf32avx512strip51:
 	VMOVSS       X2, 4(CX)(DX*1)
 	VMOVSS       8(CX)(DX*1), X3
-	VFNMADD231SS (R9)(DX*1), X1, X3
-	VFNMADD231SS 4(R9)(DX*1), X2, X3
+	VFNMADD231SS (R10)(DX*1), X1, X3
+	VFNMADD231SS 4(R10)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx512strip52
-	VDIVSS       8(R9)(DX*1), X3, X3
+	VDIVSS       8(R10)(DX*1), X3, X3
 
 dividedforwardf32avx512strip52:
 	VMOVSS       X3, 8(CX)(DX*1)
 	VMOVSS       12(CX)(DX*1), X4
-	VFNMADD231SS (DI)(DX*1), X1, X4
-	VFNMADD231SS 4(DI)(DX*1), X2, X4
-	VFNMADD231SS 8(DI)(DX*1), X3, X4
+	VFNMADD231SS (R8)(DX*1), X1, X4
+	VFNMADD231SS 4(R8)(DX*1), X2, X4
+	VFNMADD231SS 8(R8)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx512strip53
-	VDIVSS       12(DI)(DX*1), X4, X4
+	VDIVSS       12(R8)(DX*1), X4, X4
 
 dividedforwardf32avx512strip53:
 	VMOVSS X4, 12(CX)(DX*1)
@@ -9688,43 +8824,43 @@ backwardf32avx512strip5:
 	VMOVSS 12(CX)(DX*1), X1
 	TESTB  SI, SI
 	JNE    dividedbackwardf32avx512strip50
-	VDIVSS 12(DI)(DX*1), X1, X1
+	VDIVSS 12(R8)(DX*1), X1, X1
 
 dividedbackwardf32avx512strip50:
 	VMOVSS       X1, 12(CX)(DX*1)
 	VMOVSS       8(CX)(DX*1), X2
-	VFNMADD231SS 12(R9)(DX*1), X1, X2
+	VFNMADD231SS 12(R10)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedbackwardf32avx512strip51
-	VDIVSS       8(R9)(DX*1), X2, X2
+	VDIVSS       8(R10)(DX*1), X2, X2
 
 dividedbackwardf32avx512strip51:
 	VMOVSS       X2, 8(CX)(DX*1)
 	VMOVSS       4(CX)(DX*1), X3
-	VFNMADD231SS 12(R8)(DX*1), X1, X3
-	VFNMADD231SS 8(R8)(DX*1), X2, X3
+	VFNMADD231SS 12(R9)(DX*1), X1, X3
+	VFNMADD231SS 8(R9)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedbackwardf32avx512strip52
-	VDIVSS       4(R8)(DX*1), X3, X3
+	VDIVSS       4(R9)(DX*1), X3, X3
 
 dividedbackwardf32avx512strip52:
 	VMOVSS       X3, 4(CX)(DX*1)
 	VMOVSS       (CX)(DX*1), X4
-	VFNMADD231SS 12(BX)(DX*1), X1, X4
-	VFNMADD231SS 8(BX)(DX*1), X2, X4
-	VFNMADD231SS 4(BX)(DX*1), X3, X4
+	VFNMADD231SS 12(DI)(DX*1), X1, X4
+	VFNMADD231SS 8(DI)(DX*1), X2, X4
+	VFNMADD231SS 4(DI)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedbackwardf32avx512strip53
-	VDIVSS       (BX)(DX*1), X4, X4
+	VDIVSS       (DI)(DX*1), X4, X4
 
 dividedbackwardf32avx512strip53:
 	VMOVSS X4, (CX)(DX*1)
 
 solvedf32avx512strip5:
-	MOVQ dn+32(FP), BX
-	ADDQ BX, n+24(FP)
-	MOVQ da+72(FP), BX
-	ADDQ BX, a+64(FP)
+	MOVQ dn+32(FP), DI
+	ADDQ DI, n+24(FP)
+	MOVQ da+72(FP), DI
+	ADDQ DI, a+64(FP)
 	ADDQ doff+48(FP), DX
 	ADDQ dx+104(FP), AX
 	ADDQ dx+104(FP), CX
@@ -9734,44 +8870,44 @@ solvedf32avx512strip5:
 	RET
 
 f32avx512strip6:
-	MOVQ   a+64(FP), BX
-	MOVQ   lda+80(FP), DI
-	LEAQ   (BX)(DI*1), R8
-	LEAQ   (R8)(DI*1), R9
-	LEAQ   (R9)(DI*1), DI
+	MOVQ   a+64(FP), DI
+	MOVQ   lda+80(FP), R8
+	LEAQ   (DI)(R8*1), R9
+	LEAQ   (R9)(R8*1), R10
+	LEAQ   (R10)(R8*1), R8
 	CMPQ   da+72(FP), $0x00
 	JLT    backwardf32avx512strip6
 	VMOVSS (CX)(DX*1), X1
 	TESTB  SI, SI
 	JNE    dividedforwardf32avx512strip60
-	VDIVSS (BX)(DX*1), X1, X1
+	VDIVSS (DI)(DX*1), X1, X1
 
 dividedforwardf32avx512strip60:
 	VMOVSS       X1, (CX)(DX*1)
 	VMOVSS       4(CX)(DX*1), X2
-	VFNMADD231SS 4(BX)(DX*1), X1, X2
+	VFNMADD231SS 4(DI)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx512strip61
-	VDIVSS       4(R8)(DX*1), X2, X2
+	VDIVSS       4(R9)(DX*1), X2, X2
 
 dividedforwardf32avx512strip61:
 	VMOVSS       X2, 4(CX)(DX*1)
 	VMOVSS       8(CX)(DX*1), X3
-	VFNMADD231SS 8(BX)(DX*1), X1, X3
-	VFNMADD231SS 8(R8)(DX*1), X2, X3
+	VFNMADD231SS 8(DI)(DX*1), X1, X3
+	VFNMADD231SS 8(R9)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx512strip62
-	VDIVSS       8(R9)(DX*1), X3, X3
+	VDIVSS       8(R10)(DX*1), X3, X3
 
 dividedforwardf32avx512strip62:
 	VMOVSS       X3, 8(CX)(DX*1)
 	VMOVSS       12(CX)(DX*1), X4
-	VFNMADD231SS 12(BX)(DX*1), X1, X4
-	VFNMADD231SS 12(R8)(DX*1), X2, X4
-	VFNMADD231SS 12(R9)(DX*1), X3, X4
+	VFNMADD231SS 12(DI)(DX*1), X1, X4
+	VFNMADD231SS 12(R9)(DX*1), X2, X4
+	VFNMADD231SS 12(R10)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx512strip63
-	VDIVSS       12(DI)(DX*1), X4, X4
+	VDIVSS       12(R8)(DX*1), X4, X4
 
 dividedforwardf32avx512strip63:
 	VMOVSS X4, 12(CX)(DX*1)
@@ -9781,34 +8917,34 @@ backwardf32avx512strip6:
 	VMOVSS 12(CX)(DX*1), X1
 	TESTB  SI, SI
 	JNE    dividedbackwardf32avx512strip60
-	VDIVSS 12(DI)(DX*1), X1, X1
+	VDIVSS 12(R8)(DX*1), X1, X1
 
 dividedbackwardf32avx512strip60:
 	VMOVSS       X1, 12(CX)(DX*1)
 	VMOVSS       8(CX)(DX*1), X2
-	VFNMADD231SS 8(DI)(DX*1), X1, X2
+	VFNMADD231SS 8(R8)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedbackwardf32avx512strip61
-	VDIVSS       8(R9)(DX*1), X2, X2
+	VDIVSS       8(R10)(DX*1), X2, X2
 
 dividedbackwardf32avx512strip61:
 	VMOVSS       X2, 8(CX)(DX*1)
 	VMOVSS       4(CX)(DX*1), X3
-	VFNMADD231SS 4(DI)(DX*1), X1, X3
-	VFNMADD231SS 4(R9)(DX*1), X2, X3
+	VFNMADD231SS 4(R8)(DX*1), X1, X3
+	VFNMADD231SS 4(R10)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedbackwardf32avx512strip62
-	VDIVSS       4(R8)(DX*1), X3, X3
+	VDIVSS       4(R9)(DX*1), X3, X3
 
 dividedbackwardf32avx512strip62:
 	VMOVSS       X3, 4(CX)(DX*1)
 	VMOVSS       (CX)(DX*1), X4
-	VFNMADD231SS (DI)(DX*1), X1, X4
-	VFNMADD231SS (R9)(DX*1), X2, X4
-	VFNMADD231SS (R8)(DX*1), X3, X4
+	VFNMADD231SS (R8)(DX*1), X1, X4
+	VFNMADD231SS (R10)(DX*1), X2, X4
+	VFNMADD231SS (R9)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedbackwardf32avx512strip63
-	VDIVSS       (BX)(DX*1), X4, X4
+	VDIVSS       (DI)(DX*1), X4, X4
 
 dividedbackwardf32avx512strip63:
 	VMOVSS X4, (CX)(DX*1)
@@ -9826,136 +8962,13 @@ solvedf32avx512strip6:
 	VXORPS       Z5, Z5, Z5
 	VXORPS       Z5, Z5, Z5
 	VXORPS       Z5, Z5, Z5
-	XORQ         R10, R10
-	MOVQ         n+24(FP), R11
-	SUBQ         $0x20, R11
-	JLT          onef32avx512strip6
+	JMP          columnsf32avx512strip4
 
-roundf32avx512strip6:
-	VMOVUPS     (CX)(R10*1), Z5
-	VMOVUPS     (BX)(R10*1), Z6
-	VFMADD231PS Z6, Z1, Z5
-	VMOVUPS     (R8)(R10*1), Z6
-	VFMADD231PS Z6, Z2, Z5
-	VMOVUPS     (R9)(R10*1), Z6
-	VFMADD231PS Z6, Z3, Z5
-	VMOVUPS     (DI)(R10*1), Z6
-	VFMADD231PS Z6, Z4, Z5
-	VMOVUPS     Z5, (CX)(R10*1)
-	VMOVUPS     64(CX)(R10*1), Z5
-	VMOVUPS     64(BX)(R10*1), Z6
-	VFMADD231PS Z6, Z1, Z5
-	VMOVUPS     64(R8)(R10*1), Z6
-	VFMADD231PS Z6, Z2, Z5
-	VMOVUPS     64(R9)(R10*1), Z6
-	VFMADD231PS Z6, Z3, Z5
-	VMOVUPS     64(DI)(R10*1), Z6
-	VFMADD231PS Z6, Z4, Z5
-	VMOVUPS     Z5, 64(CX)(R10*1)
-	ADDQ        $0x80, R10
-	SUBQ        $0x20, R11
-	JGE         roundf32avx512strip6
-
-onef32avx512strip6:
-	ADDQ        $0x10, R11
-	JLT         restf32avx512strip6
-	VMOVUPS     (CX)(R10*1), Z5
-	VMOVUPS     (BX)(R10*1), Z6
-	VFMADD231PS Z6, Z1, Z5
-	VMOVUPS     (R8)(R10*1), Z6
-	VFMADD231PS Z6, Z2, Z5
-	VMOVUPS     (R9)(R10*1), Z6
-	VFMADD231PS Z6, Z3, Z5
-	VMOVUPS     (DI)(R10*1), Z6
-	VFMADD231PS Z6, Z4, Z5
-	VMOVUPS     Z5, (CX)(R10*1)
-	ADDQ        $0x40, R10
-
-restf32avx512strip6:
-	TESTQ       $0x00000008, R11
-	JEQ         below32_f32avx512strip6
-	VXORPS      Z5, Z5, Z5
-	VMOVUPS     (CX)(R10*1), Y5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (BX)(R10*1), Y6
-	VFMADD231PS Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (R8)(R10*1), Y6
-	VFMADD231PS Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (R9)(R10*1), Y6
-	VFMADD231PS Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (DI)(R10*1), Y6
-	VFMADD231PS Z6, Z4, Z5
-	VMOVUPS     Y5, (CX)(R10*1)
-	ADDQ        $0x20, R10
-
-below32_f32avx512strip6:
-	TESTQ       $0x00000004, R11
-	JEQ         below16_f32avx512strip6
-	VXORPS      Z5, Z5, Z5
-	VMOVUPS     (CX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (BX)(R10*1), X6
-	VFMADD231PS Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (R8)(R10*1), X6
-	VFMADD231PS Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (R9)(R10*1), X6
-	VFMADD231PS Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVUPS     (DI)(R10*1), X6
-	VFMADD231PS Z6, Z4, Z5
-	VMOVUPS     X5, (CX)(R10*1)
-	ADDQ        $0x10, R10
-
-below16_f32avx512strip6:
-	TESTQ       $0x00000002, R11
-	JEQ         below8_f32avx512strip6
-	VXORPS      Z5, Z5, Z5
-	VMOVSD      (CX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (BX)(R10*1), X6
-	VFMADD231PS Z6, Z1, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (R8)(R10*1), X6
-	VFMADD231PS Z6, Z2, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (R9)(R10*1), X6
-	VFMADD231PS Z6, Z3, Z5
-	VXORPS      Z6, Z6, Z6
-	VMOVSD      (DI)(R10*1), X6
-	VFMADD231PS Z6, Z4, Z5
-	VMOVSD      X5, (CX)(R10*1)
-	ADDQ        $0x08, R10
-
-below8_f32avx512strip6:
-	TESTQ       $0x00000001, R11
-	JEQ         below4_f32avx512strip6
-	VXORPS      Z5, Z5, Z5
-	VMOVSS      (CX)(R10*1), X5
-	VXORPS      Z6, Z6, Z6
-	VMOVSS      (BX)(R10*1), X6
-	VFMADD231PS Z6, Z1, Z5
-	VXORPS      Z1, Z1, Z1
-	VMOVSS      (R8)(R10*1), X1
-	VFMADD231PS Z1, Z2, Z5
-	VXORPS      Z1, Z1, Z1
-	VMOVSS      (R9)(R10*1), X1
-	VFMADD231PS Z1, Z3, Z5
-	VXORPS      Z1, Z1, Z1
-	VMOVSS      (DI)(R10*1), X1
-	VFMADD231PS Z1, Z4, Z5
-	VMOVSS      X5, (CX)(R10*1)
-	ADDQ        $0x04, R10
-
-below4_f32avx512strip6:
-	MOVQ dn+32(FP), BX
-	ADDQ BX, n+24(FP)
-	MOVQ da+72(FP), BX
-	ADDQ BX, a+64(FP)
+afterf32avx512strip6:
+	MOVQ dn+32(FP), DI
+	ADDQ DI, n+24(FP)
+	MOVQ da+72(FP), DI
+	ADDQ DI, a+64(FP)
 	ADDQ doff+48(FP), DX
 	ADDQ dx+104(FP), AX
 	ADDQ dx+104(FP), CX
@@ -10015,73 +9028,73 @@ f32avx2strip0:
 	VMULPS       Y0, Y3, Y3
 	VBROADCASTSS 12(AX)(DX*1), Y4
 	VMULPS       Y0, Y4, Y4
-	VMOVUPS      (AX)(DX*1), X5
-	VMOVUPS      (CX)(DX*1), X6
-	VMOVUPS      (SI)(DX*1), X7
-	VMULPS       X7, X1, X8
-	VANDPS       (BX), X8, X8
-	VADDPS       X8, X6, X6
-	VXORPS       Y8, Y8, Y8
-	VMULPS       X7, X5, X8
-	VANDPS       64(BX), X8, X8
+	VMOVUPS      (AX)(DX*1), X9
+	VMOVUPS      (CX)(DX*1), X10
+	VMOVUPS      (SI)(DX*1), X6
+	VMULPS       X6, X1, X5
+	VANDPS       (BX), X5, X5
+	VADDPS       X5, X10, X10
+	VXORPS       Y5, Y5, Y5
+	VMULPS       X6, X9, X5
+	VANDPS       64(BX), X5, X5
 	VMOVUPS      (R8)(DX*1), X7
-	VMULPS       X7, X2, X9
-	VANDPS       16(BX), X9, X9
-	VADDPS       X9, X6, X6
-	VXORPS       Y9, Y9, Y9
-	VMULPS       X7, X5, X9
-	VANDPS       80(BX), X9, X9
-	VMOVUPS      (R9)(DX*1), X7
-	VMULPS       X7, X3, X10
-	VANDPS       32(BX), X10, X10
-	VADDPS       X10, X6, X6
-	VXORPS       Y10, Y10, Y10
-	VMULPS       X7, X5, X10
-	VANDPS       96(BX), X10, X10
-	VMOVUPS      (DI)(DX*1), X7
-	VMULPS       X7, X4, X11
-	VANDPS       48(BX), X11, X11
-	VADDPS       X11, X6, X6
-	VXORPS       Y11, Y11, Y11
-	VMULPS       X7, X5, X11
-	VANDPS       112(BX), X11, X11
-	VMOVUPS      X6, (CX)(DX*1)
+	VMULPS       X7, X2, X6
+	VANDPS       16(BX), X6, X6
+	VADDPS       X6, X10, X10
+	VXORPS       Y6, Y6, Y6
+	VMULPS       X7, X9, X6
+	VANDPS       80(BX), X6, X6
+	VMOVUPS      (R9)(DX*1), X8
+	VMULPS       X8, X3, X7
+	VANDPS       32(BX), X7, X7
+	VADDPS       X7, X10, X10
+	VXORPS       Y7, Y7, Y7
+	VMULPS       X8, X9, X7
+	VANDPS       96(BX), X7, X7
+	VMOVUPS      (DI)(DX*1), X11
+	VMULPS       X11, X4, X8
+	VANDPS       48(BX), X8, X8
+	VADDPS       X8, X10, X10
+	VXORPS       Y8, Y8, Y8
+	VMULPS       X11, X9, X8
+	VANDPS       112(BX), X8, X8
+	VMOVUPS      X10, (CX)(DX*1)
 	XORQ         R10, R10
 	MOVQ         n+24(FP), R11
 	SUBQ         $0x10, R11
 	JLT          onef32avx2strip0
 
 roundf32avx2strip0:
-	VMOVUPS     (CX)(R10*1), Y5
-	VMOVUPS     (AX)(R10*1), Y6
-	VMOVUPS     (SI)(R10*1), Y7
-	VFMADD231PS Y7, Y6, Y8
-	VFMADD231PS Y7, Y1, Y5
-	VMOVUPS     (R8)(R10*1), Y7
-	VFMADD231PS Y7, Y6, Y9
-	VFMADD231PS Y7, Y2, Y5
-	VMOVUPS     (R9)(R10*1), Y7
-	VFMADD231PS Y7, Y6, Y10
-	VFMADD231PS Y7, Y3, Y5
-	VMOVUPS     (DI)(R10*1), Y7
-	VFMADD231PS Y7, Y6, Y11
-	VFMADD231PS Y7, Y4, Y5
-	VMOVUPS     Y5, (CX)(R10*1)
-	VMOVUPS     32(CX)(R10*1), Y5
-	VMOVUPS     32(AX)(R10*1), Y6
-	VMOVUPS     32(SI)(R10*1), Y7
-	VFMADD231PS Y7, Y6, Y8
-	VFMADD231PS Y7, Y1, Y5
-	VMOVUPS     32(R8)(R10*1), Y7
-	VFMADD231PS Y7, Y6, Y9
-	VFMADD231PS Y7, Y2, Y5
-	VMOVUPS     32(R9)(R10*1), Y7
-	VFMADD231PS Y7, Y6, Y10
-	VFMADD231PS Y7, Y3, Y5
-	VMOVUPS     32(DI)(R10*1), Y7
-	VFMADD231PS Y7, Y6, Y11
-	VFMADD231PS Y7, Y4, Y5
-	VMOVUPS     Y5, 32(CX)(R10*1)
+	VMOVUPS     (CX)(R10*1), Y9
+	VMOVUPS     (AX)(R10*1), Y10
+	VMOVUPS     (SI)(R10*1), Y11
+	VFMADD231PS Y11, Y10, Y5
+	VFMADD231PS Y11, Y1, Y9
+	VMOVUPS     (R8)(R10*1), Y11
+	VFMADD231PS Y11, Y10, Y6
+	VFMADD231PS Y11, Y2, Y9
+	VMOVUPS     (R9)(R10*1), Y11
+	VFMADD231PS Y11, Y10, Y7
+	VFMADD231PS Y11, Y3, Y9
+	VMOVUPS     (DI)(R10*1), Y11
+	VFMADD231PS Y11, Y10, Y8
+	VFMADD231PS Y11, Y4, Y9
+	VMOVUPS     Y9, (CX)(R10*1)
+	VMOVUPS     32(CX)(R10*1), Y9
+	VMOVUPS     32(AX)(R10*1), Y10
+	VMOVUPS     32(SI)(R10*1), Y11
+	VFMADD231PS Y11, Y10, Y5
+	VFMADD231PS Y11, Y1, Y9
+	VMOVUPS     32(R8)(R10*1), Y11
+	VFMADD231PS Y11, Y10, Y6
+	VFMADD231PS Y11, Y2, Y9
+	VMOVUPS     32(R9)(R10*1), Y11
+	VFMADD231PS Y11, Y10, Y7
+	VFMADD231PS Y11, Y3, Y9
+	VMOVUPS     32(DI)(R10*1), Y11
+	VFMADD231PS Y11, Y10, Y8
+	VFMADD231PS Y11, Y4, Y9
+	VMOVUPS     Y9, 32(CX)(R10*1)
 	ADDQ        $0x40, R10
 	SUBQ        $0x10, R11
 	JGE         roundf32avx2strip0
@@ -10089,109 +9102,91 @@ roundf32avx2strip0:
 onef32avx2strip0:
 	ADDQ        $0x08, R11
 	JLT         restf32avx2strip0
-	VMOVUPS     (CX)(R10*1), Y5
-	VMOVUPS     (AX)(R10*1), Y6
-	VMOVUPS     (SI)(R10*1), Y7
-	VFMADD231PS Y7, Y6, Y8
-	VFMADD231PS Y7, Y1, Y5
-	VMOVUPS     (R8)(R10*1), Y7
-	VFMADD231PS Y7, Y6, Y9
-	VFMADD231PS Y7, Y2, Y5
-	VMOVUPS     (R9)(R10*1), Y7
-	VFMADD231PS Y7, Y6, Y10
-	VFMADD231PS Y7, Y3, Y5
-	VMOVUPS     (DI)(R10*1), Y7
-	VFMADD231PS Y7, Y6, Y11
-	VFMADD231PS Y7, Y4, Y5
-	VMOVUPS     Y5, (CX)(R10*1)
+	VMOVUPS     (CX)(R10*1), Y9
+	VMOVUPS     (AX)(R10*1), Y10
+	VMOVUPS     (SI)(R10*1), Y11
+	VFMADD231PS Y11, Y10, Y5
+	VFMADD231PS Y11, Y1, Y9
+	VMOVUPS     (R8)(R10*1), Y11
+	VFMADD231PS Y11, Y10, Y6
+	VFMADD231PS Y11, Y2, Y9
+	VMOVUPS     (R9)(R10*1), Y11
+	VFMADD231PS Y11, Y10, Y7
+	VFMADD231PS Y11, Y3, Y9
+	VMOVUPS     (DI)(R10*1), Y11
+	VFMADD231PS Y11, Y10, Y8
+	VFMADD231PS Y11, Y4, Y9
+	VMOVUPS     Y9, (CX)(R10*1)
 	ADDQ        $0x20, R10
 
 restf32avx2strip0:
 	TESTQ       $0x00000004, R11
 	JEQ         below16_f32avx2strip0
-	VXORPS      Y5, Y5, Y5
-	VMOVUPS     (CX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPS     (AX)(R10*1), X6
-	VXORPS      Y7, Y7, Y7
-	VMOVUPS     (SI)(R10*1), X7
-	VFMADD231PS Y7, Y6, Y8
-	VFMADD231PS Y7, Y1, Y5
-	VXORPS      Y7, Y7, Y7
-	VMOVUPS     (R8)(R10*1), X7
-	VFMADD231PS Y7, Y6, Y9
-	VFMADD231PS Y7, Y2, Y5
-	VXORPS      Y7, Y7, Y7
-	VMOVUPS     (R9)(R10*1), X7
-	VFMADD231PS Y7, Y6, Y10
-	VFMADD231PS Y7, Y3, Y5
-	VXORPS      Y7, Y7, Y7
-	VMOVUPS     (DI)(R10*1), X7
-	VFMADD231PS Y7, Y6, Y11
-	VFMADD231PS Y7, Y4, Y5
-	VMOVUPS     X5, (CX)(R10*1)
+	VMOVUPS     (CX)(R10*1), X9
+	VMOVUPS     (AX)(R10*1), X10
+	VMOVUPS     (SI)(R10*1), X11
+	VFMADD231PS Y11, Y10, Y5
+	VFMADD231PS Y11, Y1, Y9
+	VMOVUPS     (R8)(R10*1), X11
+	VFMADD231PS Y11, Y10, Y6
+	VFMADD231PS Y11, Y2, Y9
+	VMOVUPS     (R9)(R10*1), X11
+	VFMADD231PS Y11, Y10, Y7
+	VFMADD231PS Y11, Y3, Y9
+	VMOVUPS     (DI)(R10*1), X11
+	VFMADD231PS Y11, Y10, Y8
+	VFMADD231PS Y11, Y4, Y9
+	VMOVUPS     X9, (CX)(R10*1)
 	ADDQ        $0x10, R10
 
 below16_f32avx2strip0:
 	TESTQ       $0x00000002, R11
 	JEQ         below8_f32avx2strip0
-	VXORPS      Y5, Y5, Y5
-	VMOVSD      (CX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (AX)(R10*1), X6
-	VXORPS      Y7, Y7, Y7
-	VMOVSD      (SI)(R10*1), X7
-	VFMADD231PS Y7, Y6, Y8
-	VFMADD231PS Y7, Y1, Y5
-	VXORPS      Y7, Y7, Y7
-	VMOVSD      (R8)(R10*1), X7
-	VFMADD231PS Y7, Y6, Y9
-	VFMADD231PS Y7, Y2, Y5
-	VXORPS      Y7, Y7, Y7
-	VMOVSD      (R9)(R10*1), X7
-	VFMADD231PS Y7, Y6, Y10
-	VFMADD231PS Y7, Y3, Y5
-	VXORPS      Y7, Y7, Y7
-	VMOVSD      (DI)(R10*1), X7
-	VFMADD231PS Y7, Y6, Y11
-	VFMADD231PS Y7, Y4, Y5
-	VMOVSD      X5, (CX)(R10*1)
+	VMOVSD      (CX)(R10*1), X9
+	VMOVSD      (AX)(R10*1), X10
+	VMOVSD      (SI)(R10*1), X11
+	VFMADD231PS Y11, Y10, Y5
+	VFMADD231PS Y11, Y1, Y9
+	VMOVSD      (R8)(R10*1), X11
+	VFMADD231PS Y11, Y10, Y6
+	VFMADD231PS Y11, Y2, Y9
+	VMOVSD      (R9)(R10*1), X11
+	VFMADD231PS Y11, Y10, Y7
+	VFMADD231PS Y11, Y3, Y9
+	VMOVSD      (DI)(R10*1), X11
+	VFMADD231PS Y11, Y10, Y8
+	VFMADD231PS Y11, Y4, Y9
+	VMOVSD      X9, (CX)(R10*1)
 	ADDQ        $0x08, R10
 
 below8_f32avx2strip0:
 	TESTQ       $0x00000001, R11
 	JEQ         below4_f32avx2strip0
-	VXORPS      Y5, Y5, Y5
-	VMOVSS      (CX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVSS      (AX)(R10*1), X6
-	VXORPS      Y7, Y7, Y7
-	VMOVSS      (SI)(R10*1), X7
-	VFMADD231PS Y7, Y6, Y8
-	VFMADD231PS Y7, Y1, Y5
-	VXORPS      Y1, Y1, Y1
+	VMOVSS      (CX)(R10*1), X9
+	VMOVSS      (AX)(R10*1), X10
+	VMOVSS      (SI)(R10*1), X11
+	VFMADD231PS Y11, Y10, Y5
+	VFMADD231PS Y11, Y1, Y9
 	VMOVSS      (R8)(R10*1), X1
-	VFMADD231PS Y1, Y6, Y9
-	VFMADD231PS Y1, Y2, Y5
-	VXORPS      Y1, Y1, Y1
+	VFMADD231PS Y1, Y10, Y6
+	VFMADD231PS Y1, Y2, Y9
 	VMOVSS      (R9)(R10*1), X1
-	VFMADD231PS Y1, Y6, Y10
-	VFMADD231PS Y1, Y3, Y5
-	VXORPS      Y1, Y1, Y1
+	VFMADD231PS Y1, Y10, Y7
+	VFMADD231PS Y1, Y3, Y9
 	VMOVSS      (DI)(R10*1), X1
-	VFMADD231PS Y1, Y6, Y11
-	VFMADD231PS Y1, Y4, Y5
-	VMOVSS      X5, (CX)(R10*1)
+	VFMADD231PS Y1, Y10, Y8
+	VFMADD231PS Y1, Y4, Y9
+	VMOVSS      X9, (CX)(R10*1)
 	ADDQ        $0x04, R10
 
 below4_f32avx2strip0:
-	VHADDPS      Y9, Y8, Y8
-	VHADDPS      Y11, Y10, Y10
-	VHADDPS      Y10, Y8, Y8
-	VEXTRACTF128 $0x01, Y8, X1
-	VADDPS       X1, X8, X8
+	VHADDPS      Y6, Y5, Y5
+	VHADDPS      Y8, Y7, Y7
+	VHADDPS      Y7, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X1
+	VADDPS       X1, X5, X5
 	VMOVUPS      (CX)(DX*1), X1
-	VFMADD231PS  X8, X0, X1
+	VFMADD231PS  X5, X0, X1
 	VMOVUPS      X1, (CX)(DX*1)
 	MOVQ         dn+32(FP), SI
 	ADDQ         SI, n+24(FP)
@@ -10294,21 +9289,16 @@ onef32avx2strip1:
 restf32avx2strip1:
 	TESTQ       $0x00000004, R11
 	JEQ         below16_f32avx2strip1
-	VXORPS      Y5, Y5, Y5
 	VMOVUPS     (AX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (SI)(R10*1), X6
 	VFMADD231PS Y5, Y1, Y6
 	VMOVUPS     X6, (SI)(R10*1)
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (R8)(R10*1), X6
 	VFMADD231PS Y5, Y2, Y6
 	VMOVUPS     X6, (R8)(R10*1)
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (R9)(R10*1), X6
 	VFMADD231PS Y5, Y3, Y6
 	VMOVUPS     X6, (R9)(R10*1)
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (DI)(R10*1), X6
 	VFMADD231PS Y5, Y4, Y6
 	VMOVUPS     X6, (DI)(R10*1)
@@ -10317,21 +9307,16 @@ restf32avx2strip1:
 below16_f32avx2strip1:
 	TESTQ       $0x00000002, R11
 	JEQ         below8_f32avx2strip1
-	VXORPS      Y5, Y5, Y5
 	VMOVSD      (AX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (SI)(R10*1), X6
 	VFMADD231PS Y5, Y1, Y6
 	VMOVSD      X6, (SI)(R10*1)
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (R8)(R10*1), X6
 	VFMADD231PS Y5, Y2, Y6
 	VMOVSD      X6, (R8)(R10*1)
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (R9)(R10*1), X6
 	VFMADD231PS Y5, Y3, Y6
 	VMOVSD      X6, (R9)(R10*1)
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (DI)(R10*1), X6
 	VFMADD231PS Y5, Y4, Y6
 	VMOVSD      X6, (DI)(R10*1)
@@ -10340,21 +9325,16 @@ below16_f32avx2strip1:
 below8_f32avx2strip1:
 	TESTQ       $0x00000001, R11
 	JEQ         below4_f32avx2strip1
-	VXORPS      Y5, Y5, Y5
 	VMOVSS      (AX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVSS      (SI)(R10*1), X6
 	VFMADD231PS Y5, Y1, Y6
 	VMOVSS      X6, (SI)(R10*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R8)(R10*1), X1
 	VFMADD231PS Y5, Y2, Y1
 	VMOVSS      X1, (R8)(R10*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R9)(R10*1), X1
 	VFMADD231PS Y5, Y3, Y1
 	VMOVSS      X1, (R9)(R10*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (DI)(R10*1), X1
 	VFMADD231PS Y5, Y4, Y1
 	VMOVSS      X1, (DI)(R10*1)
@@ -10489,26 +9469,20 @@ onef32avx2strip2:
 restf32avx2strip2:
 	TESTQ       $0x00000004, R11
 	JEQ         below16_f32avx2strip2
-	VXORPS      Y9, Y9, Y9
 	VMOVUPS     (CX)(R10*1), X9
-	VXORPS      Y10, Y10, Y10
 	VMOVUPS     (AX)(R10*1), X10
-	VXORPS      Y11, Y11, Y11
 	VMOVUPS     (SI)(R10*1), X11
 	VFMADD231PS Y10, Y1, Y11
 	VFMADD231PS Y9, Y5, Y11
 	VMOVUPS     X11, (SI)(R10*1)
-	VXORPS      Y11, Y11, Y11
 	VMOVUPS     (R8)(R10*1), X11
 	VFMADD231PS Y10, Y2, Y11
 	VFMADD231PS Y9, Y6, Y11
 	VMOVUPS     X11, (R8)(R10*1)
-	VXORPS      Y11, Y11, Y11
 	VMOVUPS     (R9)(R10*1), X11
 	VFMADD231PS Y10, Y3, Y11
 	VFMADD231PS Y9, Y7, Y11
 	VMOVUPS     X11, (R9)(R10*1)
-	VXORPS      Y11, Y11, Y11
 	VMOVUPS     (DI)(R10*1), X11
 	VFMADD231PS Y10, Y4, Y11
 	VFMADD231PS Y9, Y8, Y11
@@ -10518,26 +9492,20 @@ restf32avx2strip2:
 below16_f32avx2strip2:
 	TESTQ       $0x00000002, R11
 	JEQ         below8_f32avx2strip2
-	VXORPS      Y9, Y9, Y9
 	VMOVSD      (CX)(R10*1), X9
-	VXORPS      Y10, Y10, Y10
 	VMOVSD      (AX)(R10*1), X10
-	VXORPS      Y11, Y11, Y11
 	VMOVSD      (SI)(R10*1), X11
 	VFMADD231PS Y10, Y1, Y11
 	VFMADD231PS Y9, Y5, Y11
 	VMOVSD      X11, (SI)(R10*1)
-	VXORPS      Y11, Y11, Y11
 	VMOVSD      (R8)(R10*1), X11
 	VFMADD231PS Y10, Y2, Y11
 	VFMADD231PS Y9, Y6, Y11
 	VMOVSD      X11, (R8)(R10*1)
-	VXORPS      Y11, Y11, Y11
 	VMOVSD      (R9)(R10*1), X11
 	VFMADD231PS Y10, Y3, Y11
 	VFMADD231PS Y9, Y7, Y11
 	VMOVSD      X11, (R9)(R10*1)
-	VXORPS      Y11, Y11, Y11
 	VMOVSD      (DI)(R10*1), X11
 	VFMADD231PS Y10, Y4, Y11
 	VFMADD231PS Y9, Y8, Y11
@@ -10547,26 +9515,20 @@ below16_f32avx2strip2:
 below8_f32avx2strip2:
 	TESTQ       $0x00000001, R11
 	JEQ         below4_f32avx2strip2
-	VXORPS      Y9, Y9, Y9
 	VMOVSS      (CX)(R10*1), X9
-	VXORPS      Y10, Y10, Y10
 	VMOVSS      (AX)(R10*1), X10
-	VXORPS      Y11, Y11, Y11
 	VMOVSS      (SI)(R10*1), X11
 	VFMADD231PS Y10, Y1, Y11
 	VFMADD231PS Y9, Y5, Y11
 	VMOVSS      X11, (SI)(R10*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R8)(R10*1), X1
 	VFMADD231PS Y10, Y2, Y1
 	VFMADD231PS Y9, Y6, Y1
 	VMOVSS      X1, (R8)(R10*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R9)(R10*1), X1
 	VFMADD231PS Y10, Y3, Y1
 	VFMADD231PS Y9, Y7, Y1
 	VMOVSS      X1, (R9)(R10*1)
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (DI)(R10*1), X1
 	VFMADD231PS Y10, Y4, Y1
 	VFMADD231PS Y9, Y8, Y1
@@ -10595,48 +9557,50 @@ f32avx2strip3:
 	LEAQ    64(BX), R11
 	TESTB   SI, SI
 	CMOVQEQ BX, R11
-	VMOVUPS (AX)(DX*1), X1
-	VMOVUPS (CX)(DX*1), X2
+	VMOVUPS (AX)(DX*1), X5
+	VMOVUPS (CX)(DX*1), X1
 	VMOVUPS (DI)(DX*1), X2
+	VXORPS  Y1, Y1, Y1
+	VMULPS  X2, X5, X1
+	VANDPS  (R11), X1, X1
+	VMOVUPS (R9)(DX*1), X3
+	VXORPS  Y2, Y2, Y2
+	VMULPS  X3, X5, X2
+	VANDPS  16(R11), X2, X2
+	VMOVUPS (R10)(DX*1), X4
 	VXORPS  Y3, Y3, Y3
-	VMULPS  X2, X1, X3
-	VANDPS  (R11), X3, X3
-	VMOVUPS (R9)(DX*1), X2
+	VMULPS  X4, X5, X3
+	VANDPS  32(R11), X3, X3
+	VMOVUPS (R8)(DX*1), X6
 	VXORPS  Y4, Y4, Y4
-	VMULPS  X2, X1, X4
-	VANDPS  16(R11), X4, X4
-	VMOVUPS (R10)(DX*1), X2
-	VXORPS  Y5, Y5, Y5
-	VMULPS  X2, X1, X5
-	VANDPS  32(R11), X5, X5
-	VMOVUPS (R8)(DX*1), X2
-	VXORPS  Y6, Y6, Y6
-	VMULPS  X2, X1, X6
-	VANDPS  48(R11), X6, X6
-	XORQ    R11, R11
-	MOVQ    n+24(FP), R12
-	SUBQ    $0x10, R12
-	JLT     onef32avx2strip3
+	VMULPS  X6, X5, X4
+	VANDPS  48(R11), X4, X4
+
+columnsf32avx2strip3:
+	XORQ R11, R11
+	MOVQ n+24(FP), R12
+	SUBQ $0x10, R12
+	JLT  onef32avx2strip3
 
 roundf32avx2strip3:
-	VMOVUPS     (AX)(R11*1), Y1
-	VMOVUPS     (DI)(R11*1), Y2
-	VFMADD231PS Y2, Y1, Y3
-	VMOVUPS     (R9)(R11*1), Y2
-	VFMADD231PS Y2, Y1, Y4
-	VMOVUPS     (R10)(R11*1), Y2
-	VFMADD231PS Y2, Y1, Y5
-	VMOVUPS     (R8)(R11*1), Y2
-	VFMADD231PS Y2, Y1, Y6
-	VMOVUPS     32(AX)(R11*1), Y1
-	VMOVUPS     32(DI)(R11*1), Y2
-	VFMADD231PS Y2, Y1, Y3
-	VMOVUPS     32(R9)(R11*1), Y2
-	VFMADD231PS Y2, Y1, Y4
-	VMOVUPS     32(R10)(R11*1), Y2
-	VFMADD231PS Y2, Y1, Y5
-	VMOVUPS     32(R8)(R11*1), Y2
-	VFMADD231PS Y2, Y1, Y6
+	VMOVUPS     (AX)(R11*1), Y5
+	VMOVUPS     (DI)(R11*1), Y6
+	VFMADD231PS Y6, Y5, Y1
+	VMOVUPS     (R9)(R11*1), Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     (R10)(R11*1), Y6
+	VFMADD231PS Y6, Y5, Y3
+	VMOVUPS     (R8)(R11*1), Y6
+	VFMADD231PS Y6, Y5, Y4
+	VMOVUPS     32(AX)(R11*1), Y5
+	VMOVUPS     32(DI)(R11*1), Y6
+	VFMADD231PS Y6, Y5, Y1
+	VMOVUPS     32(R9)(R11*1), Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     32(R10)(R11*1), Y6
+	VFMADD231PS Y6, Y5, Y3
+	VMOVUPS     32(R8)(R11*1), Y6
+	VFMADD231PS Y6, Y5, Y4
 	ADDQ        $0x40, R11
 	SUBQ        $0x10, R12
 	JGE         roundf32avx2strip3
@@ -10644,88 +9608,75 @@ roundf32avx2strip3:
 onef32avx2strip3:
 	ADDQ        $0x08, R12
 	JLT         restf32avx2strip3
-	VMOVUPS     (AX)(R11*1), Y1
-	VMOVUPS     (DI)(R11*1), Y2
-	VFMADD231PS Y2, Y1, Y3
-	VMOVUPS     (R9)(R11*1), Y2
-	VFMADD231PS Y2, Y1, Y4
-	VMOVUPS     (R10)(R11*1), Y2
-	VFMADD231PS Y2, Y1, Y5
-	VMOVUPS     (R8)(R11*1), Y2
-	VFMADD231PS Y2, Y1, Y6
+	VMOVUPS     (AX)(R11*1), Y5
+	VMOVUPS     (DI)(R11*1), Y6
+	VFMADD231PS Y6, Y5, Y1
+	VMOVUPS     (R9)(R11*1), Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     (R10)(R11*1), Y6
+	VFMADD231PS Y6, Y5, Y3
+	VMOVUPS     (R8)(R11*1), Y6
+	VFMADD231PS Y6, Y5, Y4
 	ADDQ        $0x20, R11
 
 restf32avx2strip3:
 	TESTQ       $0x00000004, R12
 	JEQ         below16_f32avx2strip3
-	VXORPS      Y1, Y1, Y1
-	VMOVUPS     (AX)(R11*1), X1
-	VXORPS      Y2, Y2, Y2
-	VMOVUPS     (DI)(R11*1), X2
-	VFMADD231PS Y2, Y1, Y3
-	VXORPS      Y2, Y2, Y2
-	VMOVUPS     (R9)(R11*1), X2
-	VFMADD231PS Y2, Y1, Y4
-	VXORPS      Y2, Y2, Y2
-	VMOVUPS     (R10)(R11*1), X2
-	VFMADD231PS Y2, Y1, Y5
-	VXORPS      Y2, Y2, Y2
-	VMOVUPS     (R8)(R11*1), X2
-	VFMADD231PS Y2, Y1, Y6
+	VMOVUPS     (AX)(R11*1), X5
+	VMOVUPS     (DI)(R11*1), X6
+	VFMADD231PS Y6, Y5, Y1
+	VMOVUPS     (R9)(R11*1), X6
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS     (R10)(R11*1), X6
+	VFMADD231PS Y6, Y5, Y3
+	VMOVUPS     (R8)(R11*1), X6
+	VFMADD231PS Y6, Y5, Y4
 	ADDQ        $0x10, R11
 
 below16_f32avx2strip3:
 	TESTQ       $0x00000002, R12
 	JEQ         below8_f32avx2strip3
-	VXORPS      Y1, Y1, Y1
-	VMOVSD      (AX)(R11*1), X1
-	VXORPS      Y2, Y2, Y2
-	VMOVSD      (DI)(R11*1), X2
-	VFMADD231PS Y2, Y1, Y3
-	VXORPS      Y2, Y2, Y2
-	VMOVSD      (R9)(R11*1), X2
-	VFMADD231PS Y2, Y1, Y4
-	VXORPS      Y2, Y2, Y2
-	VMOVSD      (R10)(R11*1), X2
-	VFMADD231PS Y2, Y1, Y5
-	VXORPS      Y2, Y2, Y2
-	VMOVSD      (R8)(R11*1), X2
-	VFMADD231PS Y2, Y1, Y6
+	VMOVSD      (AX)(R11*1), X5
+	VMOVSD      (DI)(R11*1), X6
+	VFMADD231PS Y6, Y5, Y1
+	VMOVSD      (R9)(R11*1), X6
+	VFMADD231PS Y6, Y5, Y2
+	VMOVSD      (R10)(R11*1), X6
+	VFMADD231PS Y6, Y5, Y3
+	VMOVSD      (R8)(R11*1), X6
+	VFMADD231PS Y6, Y5, Y4
 	ADDQ        $0x08, R11
 
 below8_f32avx2strip3:
 	TESTQ       $0x00000001, R12
 	JEQ         below4_f32avx2strip3
-	VXORPS      Y1, Y1, Y1
-	VMOVSS      (AX)(R11*1), X1
-	VXORPS      Y2, Y2, Y2
-	VMOVSS      (DI)(R11*1), X2
-	VFMADD231PS Y2, Y1, Y3
-	VXORPS      Y2, Y2, Y2
-	VMOVSS      (R9)(R11*1), X2
-	VFMADD231PS Y2, Y1, Y4
-	VXORPS      Y2, Y2, Y2
-	VMOVSS      (R10)(R11*1), X2
-	VFMADD231PS Y2, Y1, Y5
-	VXORPS      Y2, Y2, Y2
-	VMOVSS      (R8)(R11*1), X2
-	VFMADD231PS Y2, Y1, Y6
+	VMOVSS      (AX)(R11*1), X5
+	VMOVSS      (DI)(R11*1), X6
+	VFMADD231PS Y6, Y5, Y1
+	VMOVSS      (R9)(R11*1), X6
+	VFMADD231PS Y6, Y5, Y2
+	VMOVSS      (R10)(R11*1), X6
+	VFMADD231PS Y6, Y5, Y3
+	VMOVSS      (R8)(R11*1), X6
+	VFMADD231PS Y6, Y5, Y4
 	ADDQ        $0x04, R11
 
 below4_f32avx2strip3:
+	CMPQ         op+8(FP), $0x05
+	JEQ          afterf32avx2strip5
+	VHADDPS      Y2, Y1, Y1
 	VHADDPS      Y4, Y3, Y3
-	VHADDPS      Y6, Y5, Y5
-	VHADDPS      Y5, Y3, Y3
-	VEXTRACTF128 $0x01, Y3, X1
-	VADDPS       X1, X3, X3
-	VMOVUPS      (CX)(DX*1), X1
+	VHADDPS      Y3, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPS       X2, X1, X1
+	VMOVUPS      (CX)(DX*1), X2
 	TESTB        SI, SI
 	JNE          addf32avx2strip3
-	VXORPS       X1, X1, X1
+	VXORPS       X2, X2, X2
 
 addf32avx2strip3:
-	VFMADD231PS X3, X0, X1
-	VMOVUPS     X1, (CX)(DX*1)
+	VFMADD231PS X1, X0, X2
+	VMOVUPS     X2, (CX)(DX*1)
 	MOVQ        dn+32(FP), DI
 	ADDQ        DI, n+24(FP)
 	MOVQ        da+72(FP), DI
@@ -10779,10 +9730,12 @@ nonunitf32avx2strip4:
 	VANDPS  48(R11), X6, X6
 	VADDPS  X6, X5, X5
 	VMOVUPS X5, (CX)(DX*1)
-	XORQ    R11, R11
-	MOVQ    n+24(FP), R12
-	SUBQ    $0x10, R12
-	JLT     onef32avx2strip4
+
+columnsf32avx2strip4:
+	XORQ R11, R11
+	MOVQ n+24(FP), R12
+	SUBQ $0x10, R12
+	JLT  onef32avx2strip4
 
 roundf32avx2strip4:
 	VMOVUPS     (CX)(R11*1), Y5
@@ -10827,18 +9780,13 @@ onef32avx2strip4:
 restf32avx2strip4:
 	TESTQ       $0x00000004, R12
 	JEQ         below16_f32avx2strip4
-	VXORPS      Y5, Y5, Y5
 	VMOVUPS     (CX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (DI)(R11*1), X6
 	VFMADD231PS Y6, Y1, Y5
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (R9)(R11*1), X6
 	VFMADD231PS Y6, Y2, Y5
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (R10)(R11*1), X6
 	VFMADD231PS Y6, Y3, Y5
-	VXORPS      Y6, Y6, Y6
 	VMOVUPS     (R8)(R11*1), X6
 	VFMADD231PS Y6, Y4, Y5
 	VMOVUPS     X5, (CX)(R11*1)
@@ -10847,18 +9795,13 @@ restf32avx2strip4:
 below16_f32avx2strip4:
 	TESTQ       $0x00000002, R12
 	JEQ         below8_f32avx2strip4
-	VXORPS      Y5, Y5, Y5
 	VMOVSD      (CX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (DI)(R11*1), X6
 	VFMADD231PS Y6, Y1, Y5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (R9)(R11*1), X6
 	VFMADD231PS Y6, Y2, Y5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (R10)(R11*1), X6
 	VFMADD231PS Y6, Y3, Y5
-	VXORPS      Y6, Y6, Y6
 	VMOVSD      (R8)(R11*1), X6
 	VFMADD231PS Y6, Y4, Y5
 	VMOVSD      X5, (CX)(R11*1)
@@ -10867,24 +9810,21 @@ below16_f32avx2strip4:
 below8_f32avx2strip4:
 	TESTQ       $0x00000001, R12
 	JEQ         below4_f32avx2strip4
-	VXORPS      Y5, Y5, Y5
 	VMOVSS      (CX)(R11*1), X5
-	VXORPS      Y6, Y6, Y6
 	VMOVSS      (DI)(R11*1), X6
 	VFMADD231PS Y6, Y1, Y5
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R9)(R11*1), X1
 	VFMADD231PS Y1, Y2, Y5
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R10)(R11*1), X1
 	VFMADD231PS Y1, Y3, Y5
-	VXORPS      Y1, Y1, Y1
 	VMOVSS      (R8)(R11*1), X1
 	VFMADD231PS Y1, Y4, Y5
 	VMOVSS      X5, (CX)(R11*1)
 	ADDQ        $0x04, R11
 
 below4_f32avx2strip4:
+	CMPQ op+8(FP), $0x06
+	JEQ  afterf32avx2strip6
 	MOVQ dn+32(FP), DI
 	ADDQ DI, n+24(FP)
 	MOVQ da+72(FP), DI
@@ -10898,115 +9838,18 @@ below4_f32avx2strip4:
 	RET
 
 f32avx2strip5:
-	MOVQ   a+64(FP), BX
-	MOVQ   lda+80(FP), DI
-	LEAQ   (BX)(DI*1), R8
-	LEAQ   (R8)(DI*1), R9
-	LEAQ   (R9)(DI*1), DI
+	MOVQ   a+64(FP), DI
+	MOVQ   lda+80(FP), R8
+	LEAQ   (DI)(R8*1), R9
+	LEAQ   (R9)(R8*1), R10
+	LEAQ   (R10)(R8*1), R8
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
-	XORQ   R10, R10
-	MOVQ   n+24(FP), R11
-	SUBQ   $0x10, R11
-	JLT    onef32avx2strip5
+	JMP    columnsf32avx2strip3
 
-roundf32avx2strip5:
-	VMOVUPS     (AX)(R10*1), Y5
-	VMOVUPS     (BX)(R10*1), Y6
-	VFMADD231PS Y6, Y5, Y1
-	VMOVUPS     (R8)(R10*1), Y6
-	VFMADD231PS Y6, Y5, Y2
-	VMOVUPS     (R9)(R10*1), Y6
-	VFMADD231PS Y6, Y5, Y3
-	VMOVUPS     (DI)(R10*1), Y6
-	VFMADD231PS Y6, Y5, Y4
-	VMOVUPS     32(AX)(R10*1), Y5
-	VMOVUPS     32(BX)(R10*1), Y6
-	VFMADD231PS Y6, Y5, Y1
-	VMOVUPS     32(R8)(R10*1), Y6
-	VFMADD231PS Y6, Y5, Y2
-	VMOVUPS     32(R9)(R10*1), Y6
-	VFMADD231PS Y6, Y5, Y3
-	VMOVUPS     32(DI)(R10*1), Y6
-	VFMADD231PS Y6, Y5, Y4
-	ADDQ        $0x40, R10
-	SUBQ        $0x10, R11
-	JGE         roundf32avx2strip5
-
-onef32avx2strip5:
-	ADDQ        $0x08, R11
-	JLT         restf32avx2strip5
-	VMOVUPS     (AX)(R10*1), Y5
-	VMOVUPS     (BX)(R10*1), Y6
-	VFMADD231PS Y6, Y5, Y1
-	VMOVUPS     (R8)(R10*1), Y6
-	VFMADD231PS Y6, Y5, Y2
-	VMOVUPS     (R9)(R10*1), Y6
-	VFMADD231PS Y6, Y5, Y3
-	VMOVUPS     (DI)(R10*1), Y6
-	VFMADD231PS Y6, Y5, Y4
-	ADDQ        $0x20, R10
-
-restf32avx2strip5:
-	TESTQ       $0x00000004, R11
-	JEQ         below16_f32avx2strip5
-	VXORPS      Y5, Y5, Y5
-	VMOVUPS     (AX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPS     (BX)(R10*1), X6
-	VFMADD231PS Y6, Y5, Y1
-	VXORPS      Y6, Y6, Y6
-	VMOVUPS     (R8)(R10*1), X6
-	VFMADD231PS Y6, Y5, Y2
-	VXORPS      Y6, Y6, Y6
-	VMOVUPS     (R9)(R10*1), X6
-	VFMADD231PS Y6, Y5, Y3
-	VXORPS      Y6, Y6, Y6
-	VMOVUPS     (DI)(R10*1), X6
-	VFMADD231PS Y6, Y5, Y4
-	ADDQ        $0x10, R10
-
-below16_f32avx2strip5:
-	TESTQ       $0x00000002, R11
-	JEQ         below8_f32avx2strip5
-	VXORPS      Y5, Y5, Y5
-	VMOVSD      (AX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (BX)(R10*1), X6
-	VFMADD231PS Y6, Y5, Y1
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (R8)(R10*1), X6
-	VFMADD231PS Y6, Y5, Y2
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (R9)(R10*1), X6
-	VFMADD231PS Y6, Y5, Y3
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (DI)(R10*1), X6
-	VFMADD231PS Y6, Y5, Y4
-	ADDQ        $0x08, R10
-
-below8_f32avx2strip5:
-	TESTQ       $0x00000001, R11
-	JEQ         below4_f32avx2strip5
-	VXORPS      Y5, Y5, Y5
-	VMOVSS      (AX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVSS      (BX)(R10*1), X6
-	VFMADD231PS Y6, Y5, Y1
-	VXORPS      Y6, Y6, Y6
-	VMOVSS      (R8)(R10*1), X6
-	VFMADD231PS Y6, Y5, Y2
-	VXORPS      Y6, Y6, Y6
-	VMOVSS      (R9)(R10*1), X6
-	VFMADD231PS Y6, Y5, Y3
-	VXORPS      Y6, Y6, Y6
-	VMOVSS      (DI)(R10*1), X6
-	VFMADD231PS Y6, Y5, Y4
-	ADDQ        $0x04, R10
-
-below4_f32avx2strip5:
+afterf32avx2strip5:
 	VHADDPS      Y2, Y1, Y1
 	VHADDPS      Y4, Y3, Y3
 	VHADDPS      Y3, Y1, Y1
@@ -11020,34 +9863,34 @@ below4_f32avx2strip5:
 	VMOVSS       (CX)(DX*1), X1
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx2strip50
-	VDIVSS       (BX)(DX*1), X1, X1
+	VDIVSS       (DI)(DX*1), X1, X1
 
 dividedforwardf32avx2strip50:
 	VMOVSS       X1, (CX)(DX*1)
 	VMOVSS       4(CX)(DX*1), X2
-	VFNMADD231SS (R8)(DX*1), X1, X2
+	VFNMADD231SS (R9)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx2strip51
-	VDIVSS       4(R8)(DX*1), X2, X2
+	VDIVSS       4(R9)(DX*1), X2, X2
 
 dividedforwardf32avx2strip51:
 	VMOVSS       X2, 4(CX)(DX*1)
 	VMOVSS       8(CX)(DX*1), X3
-	VFNMADD231SS (R9)(DX*1), X1, X3
-	VFNMADD231SS 4(R9)(DX*1), X2, X3
+	VFNMADD231SS (R10)(DX*1), X1, X3
+	VFNMADD231SS 4(R10)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx2strip52
-	VDIVSS       8(R9)(DX*1), X3, X3
+	VDIVSS       8(R10)(DX*1), X3, X3
 
 dividedforwardf32avx2strip52:
 	VMOVSS       X3, 8(CX)(DX*1)
 	VMOVSS       12(CX)(DX*1), X4
-	VFNMADD231SS (DI)(DX*1), X1, X4
-	VFNMADD231SS 4(DI)(DX*1), X2, X4
-	VFNMADD231SS 8(DI)(DX*1), X3, X4
+	VFNMADD231SS (R8)(DX*1), X1, X4
+	VFNMADD231SS 4(R8)(DX*1), X2, X4
+	VFNMADD231SS 8(R8)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx2strip53
-	VDIVSS       12(DI)(DX*1), X4, X4
+	VDIVSS       12(R8)(DX*1), X4, X4
 
 dividedforwardf32avx2strip53:
 	VMOVSS X4, 12(CX)(DX*1)
@@ -11057,43 +9900,43 @@ backwardf32avx2strip5:
 	VMOVSS 12(CX)(DX*1), X1
 	TESTB  SI, SI
 	JNE    dividedbackwardf32avx2strip50
-	VDIVSS 12(DI)(DX*1), X1, X1
+	VDIVSS 12(R8)(DX*1), X1, X1
 
 dividedbackwardf32avx2strip50:
 	VMOVSS       X1, 12(CX)(DX*1)
 	VMOVSS       8(CX)(DX*1), X2
-	VFNMADD231SS 12(R9)(DX*1), X1, X2
+	VFNMADD231SS 12(R10)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedbackwardf32avx2strip51
-	VDIVSS       8(R9)(DX*1), X2, X2
+	VDIVSS       8(R10)(DX*1), X2, X2
 
 dividedbackwardf32avx2strip51:
 	VMOVSS       X2, 8(CX)(DX*1)
 	VMOVSS       4(CX)(DX*1), X3
-	VFNMADD231SS 12(R8)(DX*1), X1, X3
-	VFNMADD231SS 8(R8)(DX*1), X2, X3
+	VFNMADD231SS 12(R9)(DX*1), X1, X3
+	VFNMADD231SS 8(R9)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedbackwardf32avx2strip52
-	VDIVSS       4(R8)(DX*1), X3, X3
+	VDIVSS       4(R9)(DX*1), X3, X3
 
 dividedbackwardf32avx2strip52:
 	VMOVSS       X3, 4(CX)(DX*1)
 	VMOVSS       (CX)(DX*1), X4
-	VFNMADD231SS 12(BX)(DX*1), X1, X4
-	VFNMADD231SS 8(BX)(DX*1), X2, X4
-	VFNMADD231SS 4(BX)(DX*1), X3, X4
+	VFNMADD231SS 12(DI)(DX*1), X1, X4
+	VFNMADD231SS 8(DI)(DX*1), X2, X4
+	VFNMADD231SS 4(DI)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedbackwardf32avx2strip53
-	VDIVSS       (BX)(DX*1), X4, X4
+	VDIVSS       (DI)(DX*1), X4, X4
 
 dividedbackwardf32avx2strip53:
 	VMOVSS X4, (CX)(DX*1)
 
 solvedf32avx2strip5:
-	MOVQ dn+32(FP), BX
-	ADDQ BX, n+24(FP)
-	MOVQ da+72(FP), BX
-	ADDQ BX, a+64(FP)
+	MOVQ dn+32(FP), DI
+	ADDQ DI, n+24(FP)
+	MOVQ da+72(FP), DI
+	ADDQ DI, a+64(FP)
 	ADDQ doff+48(FP), DX
 	ADDQ dx+104(FP), AX
 	ADDQ dx+104(FP), CX
@@ -11103,44 +9946,44 @@ solvedf32avx2strip5:
 	RET
 
 f32avx2strip6:
-	MOVQ   a+64(FP), BX
-	MOVQ   lda+80(FP), DI
-	LEAQ   (BX)(DI*1), R8
-	LEAQ   (R8)(DI*1), R9
-	LEAQ   (R9)(DI*1), DI
+	MOVQ   a+64(FP), DI
+	MOVQ   lda+80(FP), R8
+	LEAQ   (DI)(R8*1), R9
+	LEAQ   (R9)(R8*1), R10
+	LEAQ   (R10)(R8*1), R8
 	CMPQ   da+72(FP), $0x00
 	JLT    backwardf32avx2strip6
 	VMOVSS (CX)(DX*1), X1
 	TESTB  SI, SI
 	JNE    dividedforwardf32avx2strip60
-	VDIVSS (BX)(DX*1), X1, X1
+	VDIVSS (DI)(DX*1), X1, X1
 
 dividedforwardf32avx2strip60:
 	VMOVSS       X1, (CX)(DX*1)
 	VMOVSS       4(CX)(DX*1), X2
-	VFNMADD231SS 4(BX)(DX*1), X1, X2
+	VFNMADD231SS 4(DI)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx2strip61
-	VDIVSS       4(R8)(DX*1), X2, X2
+	VDIVSS       4(R9)(DX*1), X2, X2
 
 dividedforwardf32avx2strip61:
 	VMOVSS       X2, 4(CX)(DX*1)
 	VMOVSS       8(CX)(DX*1), X3
-	VFNMADD231SS 8(BX)(DX*1), X1, X3
-	VFNMADD231SS 8(R8)(DX*1), X2, X3
+	VFNMADD231SS 8(DI)(DX*1), X1, X3
+	VFNMADD231SS 8(R9)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx2strip62
-	VDIVSS       8(R9)(DX*1), X3, X3
+	VDIVSS       8(R10)(DX*1), X3, X3
 
 dividedforwardf32avx2strip62:
 	VMOVSS       X3, 8(CX)(DX*1)
 	VMOVSS       12(CX)(DX*1), X4
-	VFNMADD231SS 12(BX)(DX*1), X1, X4
-	VFNMADD231SS 12(R8)(DX*1), X2, X4
-	VFNMADD231SS 12(R9)(DX*1), X3, X4
+	VFNMADD231SS 12(DI)(DX*1), X1, X4
+	VFNMADD231SS 12(R9)(DX*1), X2, X4
+	VFNMADD231SS 12(R10)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedforwardf32avx2strip63
-	VDIVSS       12(DI)(DX*1), X4, X4
+	VDIVSS       12(R8)(DX*1), X4, X4
 
 dividedforwardf32avx2strip63:
 	VMOVSS X4, 12(CX)(DX*1)
@@ -11150,34 +9993,34 @@ backwardf32avx2strip6:
 	VMOVSS 12(CX)(DX*1), X1
 	TESTB  SI, SI
 	JNE    dividedbackwardf32avx2strip60
-	VDIVSS 12(DI)(DX*1), X1, X1
+	VDIVSS 12(R8)(DX*1), X1, X1
 
 dividedbackwardf32avx2strip60:
 	VMOVSS       X1, 12(CX)(DX*1)
 	VMOVSS       8(CX)(DX*1), X2
-	VFNMADD231SS 8(DI)(DX*1), X1, X2
+	VFNMADD231SS 8(R8)(DX*1), X1, X2
 	TESTB        SI, SI
 	JNE          dividedbackwardf32avx2strip61
-	VDIVSS       8(R9)(DX*1), X2, X2
+	VDIVSS       8(R10)(DX*1), X2, X2
 
 dividedbackwardf32avx2strip61:
 	VMOVSS       X2, 8(CX)(DX*1)
 	VMOVSS       4(CX)(DX*1), X3
-	VFNMADD231SS 4(DI)(DX*1), X1, X3
-	VFNMADD231SS 4(R9)(DX*1), X2, X3
+	VFNMADD231SS 4(R8)(DX*1), X1, X3
+	VFNMADD231SS 4(R10)(DX*1), X2, X3
 	TESTB        SI, SI
 	JNE          dividedbackwardf32avx2strip62
-	VDIVSS       4(R8)(DX*1), X3, X3
+	VDIVSS       4(R9)(DX*1), X3, X3
 
 dividedbackwardf32avx2strip62:
 	VMOVSS       X3, 4(CX)(DX*1)
 	VMOVSS       (CX)(DX*1), X4
-	VFNMADD231SS (DI)(DX*1), X1, X4
-	VFNMADD231SS (R9)(DX*1), X2, X4
-	VFNMADD231SS (R8)(DX*1), X3, X4
+	VFNMADD231SS (R8)(DX*1), X1, X4
+	VFNMADD231SS (R10)(DX*1), X2, X4
+	VFNMADD231SS (R9)(DX*1), X3, X4
 	TESTB        SI, SI
 	JNE          dividedbackwardf32avx2strip63
-	VDIVSS       (BX)(DX*1), X4, X4
+	VDIVSS       (DI)(DX*1), X4, X4
 
 dividedbackwardf32avx2strip63:
 	VMOVSS X4, (CX)(DX*1)
@@ -11195,116 +10038,13 @@ solvedf32avx2strip6:
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y5, Y5, Y5
-	XORQ         R10, R10
-	MOVQ         n+24(FP), R11
-	SUBQ         $0x10, R11
-	JLT          onef32avx2strip6
+	JMP          columnsf32avx2strip4
 
-roundf32avx2strip6:
-	VMOVUPS     (CX)(R10*1), Y5
-	VMOVUPS     (BX)(R10*1), Y6
-	VFMADD231PS Y6, Y1, Y5
-	VMOVUPS     (R8)(R10*1), Y6
-	VFMADD231PS Y6, Y2, Y5
-	VMOVUPS     (R9)(R10*1), Y6
-	VFMADD231PS Y6, Y3, Y5
-	VMOVUPS     (DI)(R10*1), Y6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVUPS     Y5, (CX)(R10*1)
-	VMOVUPS     32(CX)(R10*1), Y5
-	VMOVUPS     32(BX)(R10*1), Y6
-	VFMADD231PS Y6, Y1, Y5
-	VMOVUPS     32(R8)(R10*1), Y6
-	VFMADD231PS Y6, Y2, Y5
-	VMOVUPS     32(R9)(R10*1), Y6
-	VFMADD231PS Y6, Y3, Y5
-	VMOVUPS     32(DI)(R10*1), Y6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVUPS     Y5, 32(CX)(R10*1)
-	ADDQ        $0x40, R10
-	SUBQ        $0x10, R11
-	JGE         roundf32avx2strip6
-
-onef32avx2strip6:
-	ADDQ        $0x08, R11
-	JLT         restf32avx2strip6
-	VMOVUPS     (CX)(R10*1), Y5
-	VMOVUPS     (BX)(R10*1), Y6
-	VFMADD231PS Y6, Y1, Y5
-	VMOVUPS     (R8)(R10*1), Y6
-	VFMADD231PS Y6, Y2, Y5
-	VMOVUPS     (R9)(R10*1), Y6
-	VFMADD231PS Y6, Y3, Y5
-	VMOVUPS     (DI)(R10*1), Y6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVUPS     Y5, (CX)(R10*1)
-	ADDQ        $0x20, R10
-
-restf32avx2strip6:
-	TESTQ       $0x00000004, R11
-	JEQ         below16_f32avx2strip6
-	VXORPS      Y5, Y5, Y5
-	VMOVUPS     (CX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPS     (BX)(R10*1), X6
-	VFMADD231PS Y6, Y1, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPS     (R8)(R10*1), X6
-	VFMADD231PS Y6, Y2, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPS     (R9)(R10*1), X6
-	VFMADD231PS Y6, Y3, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVUPS     (DI)(R10*1), X6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVUPS     X5, (CX)(R10*1)
-	ADDQ        $0x10, R10
-
-below16_f32avx2strip6:
-	TESTQ       $0x00000002, R11
-	JEQ         below8_f32avx2strip6
-	VXORPS      Y5, Y5, Y5
-	VMOVSD      (CX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (BX)(R10*1), X6
-	VFMADD231PS Y6, Y1, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (R8)(R10*1), X6
-	VFMADD231PS Y6, Y2, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (R9)(R10*1), X6
-	VFMADD231PS Y6, Y3, Y5
-	VXORPS      Y6, Y6, Y6
-	VMOVSD      (DI)(R10*1), X6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVSD      X5, (CX)(R10*1)
-	ADDQ        $0x08, R10
-
-below8_f32avx2strip6:
-	TESTQ       $0x00000001, R11
-	JEQ         below4_f32avx2strip6
-	VXORPS      Y5, Y5, Y5
-	VMOVSS      (CX)(R10*1), X5
-	VXORPS      Y6, Y6, Y6
-	VMOVSS      (BX)(R10*1), X6
-	VFMADD231PS Y6, Y1, Y5
-	VXORPS      Y1, Y1, Y1
-	VMOVSS      (R8)(R10*1), X1
-	VFMADD231PS Y1, Y2, Y5
-	VXORPS      Y1, Y1, Y1
-	VMOVSS      (R9)(R10*1), X1
-	VFMADD231PS Y1, Y3, Y5
-	VXORPS      Y1, Y1, Y1
-	VMOVSS      (DI)(R10*1), X1
-	VFMADD231PS Y1, Y4, Y5
-	VMOVSS      X5, (CX)(R10*1)
-	ADDQ        $0x04, R10
-
-below4_f32avx2strip6:
-	MOVQ dn+32(FP), BX
-	ADDQ BX, n+24(FP)
-	MOVQ da+72(FP), BX
-	ADDQ BX, a+64(FP)
+afterf32avx2strip6:
+	MOVQ dn+32(FP), DI
+	ADDQ DI, n+24(FP)
+	MOVQ da+72(FP), DI
+	ADDQ DI, a+64(FP)
 	ADDQ doff+48(FP), DX
 	ADDQ dx+104(FP), AX
 	ADDQ dx+104(FP), CX

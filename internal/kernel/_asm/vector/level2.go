@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"log"
 
 	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+	"github.com/mmcloughlin/avo/x86"
 
 	"asm/simd"
 )
@@ -17,6 +20,9 @@ type operation struct {
 	column                    bool // only dot products, and no vector is stored before it is read
 	product, solve            bool // of a triangular matrix: y is replaced
 }
+
+// solution is the distance of a solution from the product whose loop it has.
+const solution = 2
 
 // triangular are the operations of the function for triangles, in the order of vector.Operation.
 var triangular = []operation{
@@ -79,8 +85,9 @@ func (g *level2) rectangle(op operation) {
 		Label(g.label)
 		CMPQ(m, U8(rows))
 		JLT(LabelRef("after" + g.label))
+		g.row, g.factor = nil, g.vectors(rows)
 		g.rows(rows, a, lda)
-		g.factor = g.factors(rows, alpha, Mem{Base: u})
+		g.factors(g.factor, alpha, Mem{Base: u})
 		g.columns(simd.Address("n"))
 		LEAQ(Mem{Base: a, Index: lda, Scale: uint8(rows)}, a)
 		ADDQ(U8(rows*g.Size), u)
@@ -101,10 +108,9 @@ func (g *level2) columnOf() {
 	row := simd.Rows(a, lda, m)
 	g.row = row[:]
 	LEAQ(Mem{Base: a, Index: lda, Scale: 4}, a)
-	g.sum = nil
-	for i := range together * len(row) {
-		g.sum = append(g.sum, g.Virtual())
-		clear(g.sum[i])
+	g.sum = g.vectors(together * len(row))
+	for _, sum := range g.sum {
+		clear(sum)
 	}
 	g.columns(simd.Address("n"))
 	for r := range row {
@@ -132,11 +138,12 @@ func (g *level2) columnOf() {
 	Label(g.label + "done")
 }
 
-// rows computes the addresses of the rows of a group.
+// rows computes the addresses of the rows of a group, in new registers unless it has some.
 func (g *level2) rows(rows int, a, lda reg.Register) {
-	g.row = nil
 	for r := range rows {
-		g.row = append(g.row, GP64())
+		if len(g.row) == r {
+			g.row = append(g.row, GP64())
+		}
 		if r == 0 {
 			MOVQ(a, g.row[0])
 		} else {
@@ -145,14 +152,20 @@ func (g *level2) rows(rows int, a, lda reg.Register) {
 	}
 }
 
+// vectors returns new registers.
+func (g *level2) vectors(n int) (list []reg.VecVirtual) {
+	for range n {
+		list = append(list, g.Virtual())
+	}
+	return list
+}
+
 // factors loads α times the elements at u.
-func (g *level2) factors(rows int, alpha reg.VecVirtual, u Mem) (f []reg.VecVirtual) {
-	for r := range rows {
-		f = append(f, g.Virtual())
+func (g *level2) factors(f []reg.VecVirtual, alpha reg.VecVirtual, u Mem) {
+	for r := range f {
 		g.Broadcast(u.Offset(r*g.Size), f[r])
 		g.Multiply(alpha, f[r], f[r])
 	}
-	return f
 }
 
 // four returns the first four elements of a vector.
@@ -194,7 +207,12 @@ func (g *level2) triangle() {
 		JEQ(LabelRef(label(op)))
 	}
 	RET()
+	products := map[bool]level2{} // by axpy; a solution has their registers, and shares the loop over the columns
 	for op, operation := range triangular {
+		if g.row, g.factor, g.other, g.sum = nil, g.vectors(4), g.vectors(4), g.vectors(4); operation.solve {
+			of := products[operation.axpy]
+			g.row, g.factor, g.sum = of.row, of.factor, of.sum
+		}
 		g.label, g.operation = label(op), operation
 		Label(g.label)
 		a, lda := Load(Param("a"), GP64()), Load(Param("lda"), GP64())
@@ -203,24 +221,30 @@ func (g *level2) triangle() {
 		if g.solve && g.axpy {
 			g.substitution(off, unit, v)
 		}
-		if g.factor = nil; g.axpy {
-			g.factor = g.factors(4, alpha, u)
+		if g.axpy {
+			g.factors(g.factor, alpha, u)
 		} else if g.update {
-			g.factor = g.factors(4, alpha, v)
+			g.factors(g.factor, alpha, v)
 		}
 		if g.second {
-			g.other = g.factors(4, alpha, u)
+			g.factors(g.other, alpha, u)
 		}
 		if g.solve {
-			g.sum = nil
-			for r := range g.row {
-				g.sum = append(g.sum, g.Virtual())
-				clear(g.sum[r])
+			for _, sum := range g.sum {
+				clear(sum)
 			}
+			JMP(LabelRef("columns" + label(op-solution)))
+			Label("after" + g.label)
 		} else {
 			g.corner(table, off, unit, u, v)
+			Label("columns" + g.label)
+			g.columns(simd.Address("n"))
 		}
-		g.columns(simd.Address("n"))
+		if g.product {
+			products[g.axpy] = *g
+			CMPQ(simd.Address("op"), U8(op+solution))
+			JEQ(LabelRef("after" + label(op+solution)))
+		}
 		if g.dot {
 			g.sums(alpha, v, unit)
 		}
@@ -267,7 +291,6 @@ func (g *level2) corner(table, off, unit reg.Register, u, v Mem) {
 		clear(yv)
 		Label(skip)
 	}
-	g.sum = nil
 	for r, row := range g.row {
 		at := Mem{Base: row, Index: off, Scale: 1}
 		a := load(at)
@@ -278,7 +301,6 @@ func (g *level2) corner(table, off, unit reg.Register, u, v Mem) {
 			g.Add(product, yv, yv)
 		}
 		if g.dot {
-			g.sum = append(g.sum, g.Virtual())
 			clear(g.sum[r])
 			sum := g.four(g.sum[r])
 			g.Multiply(a, xv, sum)
@@ -422,10 +444,17 @@ func (g *level2) step(i, width int, mask Op) {
 			g.LoadPart(at(base), mask, v)
 			return v
 		}
-		if width < g.Width {
-			clear(v) // avo does not know that the load clears it
+		if width == g.Width {
+			g.Move(at(base), v)
+			return v
 		}
-		move(at(base), part(v))
+		load := map[int]func(...Op) (*ir.Instruction, error){4: x86.VMOVSS, 8: x86.VMOVSD, 16: x86.VMOVUPS, 32: x86.VMOVUPS}
+		i, err := load[width](at(base), part(v))
+		if err != nil {
+			log.Fatal(err)
+		}
+		i.Outputs = []Op{v} // avo does not know that the load clears the rest of the register
+		Instruction(i)
 		return v
 	}
 	store := func(v reg.VecVirtual, base reg.Register) { move(part(v), at(base)) }
