@@ -55,6 +55,7 @@ func (in results) part(d document) (*page.Page, error) {
 		"typed":     func(lines []string) string { return strings.Join(lines, "\n") },
 		// Formats.
 		"ratio": ratio,
+		"over":  func(x, y record.Number) record.Number { return x / y },
 		"here":  func(e entry) page.Text { return course.here(e, d.lang) },
 		"file":  func(name string) page.Text { return page.Link(name, "results/"+name) },
 		"lines": func(lines []page.Text) page.Text { return page.Join(lines, "<br>") },
@@ -94,6 +95,19 @@ func (r *committed) Documents() []page.Text {
 		}
 		return []page.Text{page.Link(strings.TrimPrefix(d.file, "docs/"), d.file)}
 	})
+}
+
+// Beside returns the rows with these variants and parameters of the same shape as a row, nil where there is none.
+func (r *committed) Beside(one record.Record, labels ...string) []*record.Record {
+	rows := make([]*record.Record, len(labels))
+	for i := range r.Records {
+		x := &r.Records[i]
+		label := strings.TrimSpace(x.Variant + " " + x.Params.String())
+		if at := slices.Index(labels, label); at >= 0 && x.Shape == one.Shape {
+			rows[at] = x
+		}
+	}
+	return rows
 }
 
 // Rows returns the number of rows.
