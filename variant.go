@@ -38,6 +38,8 @@ type Variant struct {
 	About any `json:"-"`
 	// Compute is the arithmetic if it differs from the element type: tf32.
 	Compute string `json:"compute,omitempty"`
+	// ComputeOf, if not nil, replaces Compute, as BoundOf replaces Bound.
+	ComputeOf func(typ string, p Params) string `json:"-"`
 	// Pseudocode is the algorithm as pseudo-code, at most 56 columns wide, for reports.
 	Pseudocode string `json:"pseudocode,omitempty"`
 	// Model predicts what a product costs. Params are resolved.

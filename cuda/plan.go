@@ -103,8 +103,12 @@ func (r Rung) plan(g GPU, s gemm.Shape, op Operation, a, b, c Operand, p gemm.Pa
 }
 
 // CheckSettings returns a gemm.ErrParam if the kernel of the variant, such as cuda/tuned, cannot have the parameters
-// in the element type, for any operands and any GPU. For a variant that is not a rung it returns nil.
+// in the element type, for any operands and any GPU. For a variant that is not a rung, only the local one is checked.
 func CheckSettings(variant, typ string, p gemm.Params) error {
+	if p["local"] != nil {
+		_, _, err := Local(p, typ)
+		return err
+	}
 	r, err := RungNamed(strings.TrimPrefix(variant, Family+"/"), typ)
 	if err != nil {
 		return nil

@@ -29,6 +29,7 @@ var libraries = []struct {
 }{
 	{CuBLAS, "NVIDIA's library in the arithmetic of the type", "f32 f64 f16 bf16", classical},
 	{CuBLASTF32, "NVIDIA's library with operands rounded to TF32", "f32", ladder.TF32},
+	{CuBLASXt, "NVIDIA's library on several GPUs, with operands on one of them", "f32 f64", classical},
 	{Torch, "PyTorch, called from Python, in the arithmetic of the type", "f32 f64 f16 bf16", classical},
 	{TorchTF32, "PyTorch, called from Python, with operands rounded to TF32", "f32", ladder.TF32},
 }
@@ -39,6 +40,7 @@ var classical = ladder.Arithmetic{Bound: gemm.Classical}
 const (
 	CuBLAS     = "cublas"
 	CuBLASTF32 = "cublas-tf32"
+	CuBLASXt   = "cublasxt"
 	Torch      = "torch"
 	TorchTF32  = "torch-tf32"
 )
@@ -92,9 +94,14 @@ func Variants(b Backend) []gemm.Variant {
 		if IsTorch(l.name) {
 			v.Can = gemm.Stages | gemm.Explains | gemm.Warns | gemm.Repeats
 		}
-		out = append(out, variant(b, v, l.name, nil, strings.Fields(l.types)))
+		v = variant(b, v, l.name, nil, strings.Fields(l.types))
+		if l.name == CuBLASXt {
+			v.Params = append(v.Params, devicesParam, gemm.Param{Name: "block", Default: 0,
+				Doc: "edge of the tiles that GPUs take; 0: the library's choice"})
+		}
+		out = append(out, v)
 	}
-	return out
+	return append(out, multi(b, out))
 }
 
 // variant returns v with what all algorithms have.
@@ -145,8 +152,11 @@ func IsTF32(name string) bool {
 		slices.ContainsFunc(rungs, func(r Rung) bool { return r.Name == name && r.Pipe == "tf32" })
 }
 
-// IsTorch reports whether PyTorch computes the algorithm, which has products C = A·B only.
+// IsTorch reports whether PyTorch computes the algorithm.
 func IsTorch(name string) bool { return name == Torch || name == TorchTF32 }
+
+// IsPlain reports whether the algorithm has products C = A·B only.
+func IsPlain(name string) bool { return name == Multi || IsTorch(name) }
 
 // absent is the backend of a program that has none.
 type absent struct{}

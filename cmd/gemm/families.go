@@ -117,6 +117,8 @@ var ladders = []ladder{
 		usage:  "measure and verify the ladder of kernels on an NVIDIA GPU, or explain it without one",
 		sweeps: []sweep{
 			{flag: "device", usage: "`LIST`: numbers of GPUs, as gemm info prints them"},
+			{flag: "devices", usage: "`LIST`: counts of GPUs that compute a product together; 0: all of the host"},
+			{flag: "local", usage: "`LIST`: variants that each of several GPUs computes with", kind: word},
 			{flag: "block", usage: "`LIST`: threads along the edge of a thread block; 0: the default"},
 			{flag: "bk", usage: "`LIST`: depth of a slice, in indices of k; 0: the default"},
 			{flag: "stages", usage: "`LIST`: pipeline stages: slices in shared memory, or being copied there; 0: the default"},

@@ -209,7 +209,7 @@ func (c Case) ID() record.ID { return c.Key.ID(c.Params) }
 
 // Row returns the case's row before it is measured.
 func (c Case) Row() record.Record {
-	compute := cmp.Or(c.Variant.Compute, c.Type)
+	compute := c.Variant.Compute
 	unit := "GFLOP/s"
 	if c.Type == "gf256" {
 		unit = "Gmul/s"
@@ -222,8 +222,11 @@ func (c Case) Row() record.Record {
 	if c.err == nil {
 		bound = c.Variant.BoundWith(c.Type, c.resolved)
 	}
+	if c.err == nil && c.Variant.ComputeOf != nil {
+		compute = c.Variant.ComputeOf(c.Type, c.resolved)
+	}
 	r := record.Record{
-		Key: c.Key, Compute: compute,
+		Key: c.Key, Compute: cmp.Or(compute, c.Type),
 		Threads: c.Threads(), Params: params, Resolved: gemm.Params{},
 		Samples: []float64{}, Turn: c.Turn, Unit: unit,
 		Median: record.None(), Gflops: record.None(), Rate: record.None(), DataGBps: record.None(),

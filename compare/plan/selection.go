@@ -39,8 +39,8 @@ var (
 )
 
 // places are where rows are computed: by one process, which has a row of a library; by our threads of one process; on
-// ranks; on a GPU.
-var places = []string{"process", "threads", "ranks", "gpu"}
+// ranks; on a GPU; on several together.
+var places = []string{"process", "threads", "ranks", "gpu", "gpus"}
 
 // isOn reports whether the case is computed at one of the places.
 func (c Case) isOn(place string) bool {
@@ -52,7 +52,7 @@ func (c Case) isOn(place string) bool {
 	case "ranks":
 		return c.Ranks() > 0
 	}
-	return c.OnDevice()
+	return c.OnDevice() && c.Variant.Has("devices") == (place == "gpus")
 }
 
 // Has reports whether the selection has the case.

@@ -42,7 +42,7 @@ type Variant struct {
 func Of(v gemm.Variant) Variant {
 	out := Variant{v, aboutOf(v), v.Types()}
 	out.Params, out.Model, out.Accepts, out.Ran, out.Source = nil, nil, nil, nil, nil
-	out.Bound, out.BoundOf, out.FormerRole, out.Variant.About = gemm.Bound{}, nil, "", nil
+	out.Bound, out.BoundOf, out.ComputeOf, out.FormerRole, out.Variant.About = gemm.Bound{}, nil, nil, "", nil
 	out.F32, out.F64, out.F16, out.BF16, out.GF256 = nil, nil, nil, nil, nil
 	return out
 }

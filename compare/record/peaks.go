@@ -105,8 +105,9 @@ func (p Peaks) percent(h Host, r Record) Number {
 	}
 	if r.GPU != nil {
 		device, _ := r.Resolved["device"].(int)
+		several, _ := r.Resolved["devices"].(int)
 		if c, ok := p.Of(h.ID, Ceiling{Unit: "gpu", Pipe: r.GPU.Pipe, Device: device}); ok {
-			return 100 * speed / c.Gflops
+			return 100 * speed / (c.Gflops * Number(max(1, several)))
 		}
 		return r.PercentPeak
 	}

@@ -93,7 +93,22 @@ type Device struct {
 	L2 string `json:"l2"`
 	// Counters are the profiler's, by its names, if it was there.
 	Counters map[string]float64 `json:"counters,omitempty"`
-	Warnings []Note             `json:"-"`
+	// Parts is what each GPU did in the last product if several compute it; nil: one does. The other members are of
+	// the first one and its first kernel.
+	Parts    []DevicePart `json:"parts,omitempty"`
+	Warnings []Note       `json:"-"`
+}
+
+// DevicePart is what one of several GPUs did in a product. Peer and Host are the bytes that it copied from others:
+// directly, and through the memory of the host. The times are seconds: of its kernels, of the copies from the begin of
+// the product on, and without a kernel.
+type DevicePart struct {
+	Device  int     `json:"device"`
+	Peer    int64   `json:"bytes_peer"`
+	Host    int64   `json:"bytes_host"`
+	Kernels float64 `json:"kernels_s"`
+	Copies  float64 `json:"copies_s"`
+	Exposed float64 `json:"exposed_s"`
 }
 
 // What records have of the platform, under names that other modules can write.

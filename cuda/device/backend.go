@@ -84,8 +84,8 @@ func (b *Backend) BF16(name string, p gemm.Params) (gemm.Multiplier[half.BF16], 
 
 // ofHalves returns the product in half precision with the name. It has no iterated products.
 func ofHalves[T half.Float](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
-	if cuda.IsTorch(name) {
-		return ofTorch[T](b, name, p)
+	if cuda.IsPlain(name) {
+		return ofPlain[T](b, name, p)
 	}
 	out, err := construct[T](b, name, p)
 	return gemmer[T]{out}, err
@@ -93,8 +93,8 @@ func ofHalves[T half.Float](b *Backend, name string, p gemm.Params) (gemm.Multip
 
 // ofFloats returns the product of floating-point numbers with the name.
 func ofFloats[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
-	if cuda.IsTorch(name) {
-		return ofTorch[T](b, name, p)
+	if cuda.IsPlain(name) {
+		return ofPlain[T](b, name, p)
 	}
 	out, err := construct[T](b, name, p)
 	if batches(name, gemm.TypeOf[T]().Name) {
@@ -103,7 +103,11 @@ func ofFloats[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multip
 	return chainer[T]{gemmer[T]{out}}, err
 }
 
-func ofTorch[T gemm.Number](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+// ofPlain returns the product with the name, which is only C = A·B.
+func ofPlain[T gemm.Number](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+	if name == cuda.Multi {
+		return ofMulti[T](b, p)
+	}
 	d, err := b.Device(p.Int("device"))
 	if err != nil {
 		return nil, err
@@ -124,8 +128,14 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 	}
 	typ := gemm.TypeOf[T]().Name
 	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm", top: true, panels: b.panels}
-	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 {
-		out.another = func() engine { return &libraryEngine{d: d, typ: typ, tf32: name == cuda.CuBLASTF32} }
+	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 || name == cuda.CuBLASXt {
+		out.another = func() engine {
+			e := libraryEngine{d: d, typ: typ, tf32: name == cuda.CuBLASTF32}
+			if name == cuda.CuBLASXt {
+				return &xtEngine{libraryEngine: e, params: p}
+			}
+			return &e
+		}
 		out.engine = out.another()
 		if name == cuda.CuBLASTF32 {
 			return out, d.tooOld(cuda.LeastTF32)

@@ -61,6 +61,7 @@ type cublas struct {
 
 // library are the functions that are called.
 type library struct {
+	at        *dl.Library
 	version   string
 	create    func(handle *uintptr) int32
 	destroy   func(handle uintptr) int32
@@ -99,6 +100,7 @@ func openLibrary(name string) (l library, err error) {
 	if err != nil {
 		return l, err
 	}
+	l.at = at
 	err = at.Bind(map[string]any{
 		"cublasCreate_v2": &l.create, "cublasDestroy_v2": &l.destroy, "cublasGetProperty": &l.property,
 		"cublasSetStream_v2": &l.setStream,
@@ -227,3 +229,76 @@ func (b *cublas) half(typ string, transB, transA int32, s gemm.Shape, op cuda.Op
 }
 
 func (b *cublas) close() error { return status(b.destroy(b.handle), "cublasDestroy") }
+
+// xtEngine is cuBLASXt: cuBLAS on several GPUs, with operands on one of them. They copy tiles from it and to it. A call
+// returns when C is complete (cuBLAS Library, section 4, CUDA 13.0 documentation).
+type xtEngine struct {
+	libraryEngine
+	params  gemm.Params
+	devices int
+	handle  uintptr // 0: there is none
+	destroy func(handle uintptr) int32
+	gemm    func(handle uintptr, tA, tB int32, m, n, k int, alpha unsafe.Pointer, a uintptr, lda int, b uintptr, ldb int,
+		beta unsafe.Pointer, c uintptr, ldc int) int32
+}
+
+func (e *xtEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) error {
+	if err := e.libraryEngine.prepare(s, o, op); err != nil || e.handle != 0 {
+		return err
+	}
+	count, err := cu.NumDevices()
+	if err != nil {
+		return failed("cuDeviceGetCount", err)
+	}
+	if e.devices = cmp.Or(e.params.Int("devices"), count); e.devices > count {
+		return gemm.Unavailablef("--devices %d: this host has %d", e.devices, count)
+	}
+	var create func(handle *uintptr) int32
+	var choose func(handle uintptr, count int32, devices *int32) int32
+	var tile func(handle uintptr, edge int32) int32
+	name := map[string]string{"f32": "cublasXtSgemm", "f64": "cublasXtDgemm"}[e.typ]
+	if err := e.d.blas.at.Bind(map[string]any{"cublasXtCreate": &create, "cublasXtDestroy": &e.destroy,
+		"cublasXtDeviceSelect": &choose, "cublasXtSetBlockDim": &tile, name: &e.gemm}); err != nil {
+		return gemm.Unavailablef("%w", err)
+	}
+	if err := status(create(&e.handle), "cublasXtCreate"); err != nil {
+		return err
+	}
+	numbers := make([]int32, e.devices)
+	for i := range numbers {
+		numbers[i] = int32(i)
+	}
+	err = status(choose(e.handle, int32(e.devices), &numbers[0]), "cublasXtDeviceSelect")
+	if edge := e.params.Int("block"); err == nil && edge > 0 {
+		err = status(tile(e.handle, int32(edge)), "cublasXtSetBlockDim")
+	}
+	return cmp.Or(err, failed("cuCtxSetCurrent", cu.SetCurrentContext(e.d.context)))
+}
+
+func (e *xtEngine) start(o operands, _ *marks) error {
+	if err := e.d.stream.Synchronize(); err != nil { // the library has streams of its own
+		return failed("cuStreamSynchronize", err)
+	}
+	alpha, beta := unsafe.Pointer(&e.op.Alpha), unsafe.Pointer(&e.op.Beta)
+	alpha32, beta32 := float32(e.op.Alpha), float32(e.op.Beta)
+	if e.typ == "f32" {
+		alpha, beta = unsafe.Pointer(&alpha32), unsafe.Pointer(&beta32)
+	}
+	err := status(e.gemm(e.handle, code(e.op.TransB), code(e.op.TransA), e.shape.N, e.shape.M, e.shape.K, alpha,
+		uintptr(o.b), o.ldb, uintptr(o.a), o.lda, beta, uintptr(o.c), o.ldc), "cublasXt gemm")
+	return cmp.Or(err, failed("cuCtxSetCurrent", cu.SetCurrentContext(e.d.context)))
+}
+
+func (e *xtEngine) close() error {
+	if e.handle == 0 {
+		return nil
+	}
+	handle := e.handle
+	e.handle = 0
+	return cmp.Or(status(e.destroy(handle), "cublasXtDestroy"), failed("cuCtxSetCurrent",
+		cu.SetCurrentContext(e.d.context)))
+}
+
+func (e *xtEngine) resolved() gemm.Params {
+	return gemm.Params{"version": e.d.blas.version, "devices": e.devices}
+}

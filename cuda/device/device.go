@@ -35,6 +35,7 @@ type Device struct {
 	epoch   time.Time // when zero was recorded
 	items   [mostBuffers][eventsOfItem]cu.Event
 	product gemm.Exclusive
+	with    []*Device // that compute the same product; nil: none
 	// profiles is Backend.Profiles.
 	profiles bool
 
@@ -233,9 +234,9 @@ func (d *Device) fault(err error) {
 	}
 }
 
-// wait returns when all work before the event is done. If the context has ended, it returns the
-// error of the context after that work is done. If the work is not done within the grace, the GPU
-// is lost: only the end of the process ends a kernel.
+// wait returns when all work before the event is done, or when a device with the same product has failed. If the
+// context has ended, it returns the error of the context after that work is done. If the work is not done within the
+// grace, the GPU is lost: only the end of the process ends a kernel.
 func (d *Device) wait(ctx context.Context, e cu.Event) error {
 	const spin, pause, grace = 200 * time.Microsecond, 50 * time.Microsecond, 2 * time.Second
 	var ended time.Time // when the context was seen to have ended
@@ -243,6 +244,11 @@ func (d *Device) wait(ctx context.Context, e cu.Event) error {
 		err := e.Query()
 		if err == nil {
 			return ctx.Err()
+		}
+		for _, o := range d.with {
+			if failure := o.end.Query(); failure != nil && !errors.Is(failure, cu.NotReady) {
+				err = onGPU(o.GPU.Index, failure)
+			}
 		}
 		if !errors.Is(err, cu.NotReady) {
 			err = failed("the kernel has failed", err)

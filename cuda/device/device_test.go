@@ -3,6 +3,7 @@
 package device_test
 
 import (
+	"errors"
 	"os"
 	"path"
 	"slices"
@@ -101,6 +102,24 @@ func TestStaged(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestMulti compares products of several GPUs with the exact result, for variants of all kinds as the local one. Grids have
+// rows and columns if there are GPUs for them.
+func TestMulti(t *testing.T) {
+	v, err := gemm.Lookup(cuda.Variants(device.OnGPU(t)), "cuda/multi")
+	gemmtest.Must(t, err)
+	for _, local := range []string{"tuned", "tuned-tf32", "f16x3", "naive", "cublas"} {
+		for devices := range 3 { // 0: all
+			p := gemm.Params{"local": "cuda/" + local, "devices": devices}
+			if _, err := gemm.New[float32](v, p); errors.Is(err, gemm.ErrUnavailable) {
+				t.Log(err)
+				continue
+			}
+			t.Run(p.String(), func(t *testing.T) { staged[float32](t, v, p) })
+		}
+	}
+	t.Run("ozaki", func(t *testing.T) { staged[float64](t, v, gemm.Params{"local": "cuda/ozaki-mma"}) })
 }
 
 // TestProfiles checks products that a profiler may see: of a rung, and of the library.

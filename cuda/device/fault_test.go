@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"gemm"
 	"gemm/cuda/nvrtc"
 	"gemm/gemmtest"
 )
@@ -25,6 +26,31 @@ var broken = map[string]string{
 	"misplaced": `extern "C" __global__ void kernel(int *p) { *(int *)((char *)p + 1) = 1; }`,
 }
 
+// TestBrokenNeighbour runs a product on two GPUs, of which the second one fails. The error names it, and does not wait for
+// the end of the context.
+func TestBrokenNeighbour(t *testing.T) {
+	if os.Getenv(faultVariable) == "" {
+		_, err := find(1)
+		if errors.Is(err, gemm.ErrUnavailable) {
+			t.Skip(err)
+		}
+		gemmtest.Require(t, "cuda", err)
+		runAlone(t, "out")
+		return
+	}
+	b := NewBackend()
+	m, err := ofMulti[float32](b, gemm.Params{"devices": 2, "local": "cuda/naive", "l2": "warm"})
+	gemmtest.Must(t, err)
+	x := gemm.NewMatrix[float32](64, 64)
+	run, err := m.Stage(t.Context(), gemm.NewMatrix[float32](64, 64), x, x)
+	gemmtest.Must(t, err)
+	breakDevice(t, b.devices[1], "out")
+	if _, err := run.Do(t.Context()); err == nil || !b.Lost() {
+		t.Errorf("the error is %v, lost %v", err, b.Lost())
+	}
+	pass(t)
+}
+
 // TestBrokenKernels runs a kernel that faults and one that does not end within its time. Both lose the
 // GPU for this process, and no later call may hang.
 func TestBrokenKernels(t *testing.T) {
@@ -35,17 +61,42 @@ func TestBrokenKernels(t *testing.T) {
 	_, err := find(0)
 	gemmtest.Require(t, "cuda", err)
 	for name := range broken {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestBrokenKernels$", "-test.v")
-			cmd.Env = append(os.Environ(), faultVariable+"="+name)
-			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "--- PASS") {
-				t.Errorf("%v: %s", err, out)
-			}
-		})
+		t.Run(name, func(t *testing.T) { runAlone(t, name) })
 	}
+}
+
+// runAlone runs the test that calls it in a process of its own, with a broken kernel.
+func runAlone(t *testing.T, name string) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	test, _, _ := strings.Cut(t.Name(), "/")
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+test+"$", "-test.v")
+	cmd.Env = append(os.Environ(), faultVariable+"="+name)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// breakDevice starts a broken kernel.
+func breakDevice(t *testing.T, d *Device, name string) {
+	t.Helper()
+	var err error
+	defer d.bind(&err)()
+	room, err := d.allocate(64)
+	gemmtest.Must(t, err)
+	k, err := d.load(nvrtc.Program{Name: name + ".cu", Source: broken[name], Arch: d.arch()}, "kernel", 0)
+	gemmtest.Must(t, err)
+	gemmtest.Must(t, d.launch(k, [3]int{1, 1, 1}, [3]int{1, 1, 1}, 0, []uint64{uint64(room.at)}))
+}
+
+// pass ends the process of runAlone.
+func pass(t *testing.T) {
+	if t.Failed() {
+		return
+	}
+	_, _ = os.Stdout.WriteString("--- PASS\n")
+	os.Exit(0) // a kernel that runs on holds up an orderly end
 }
 
 // runBroken runs the kernel of that name and ends the process.
@@ -53,12 +104,8 @@ func runBroken(t *testing.T, name string) {
 	b := NewBackend()
 	d, err := b.Device(0)
 	gemmtest.Must(t, err)
+	breakDevice(t, d, name)
 	defer d.bind(&err)()
-	room, err := d.allocate(64)
-	gemmtest.Must(t, err)
-	k, err := d.load(nvrtc.Program{Name: name + ".cu", Source: broken[name], Arch: d.arch()}, "kernel", 0)
-	gemmtest.Must(t, err)
-	gemmtest.Must(t, d.launch(k, [3]int{1, 1, 1}, [3]int{1, 1, 1}, 0, []uint64{uint64(room.at)}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	err = d.synchronize(ctx, d.stream)
@@ -74,9 +121,5 @@ func runBroken(t *testing.T, name string) {
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	if t.Failed() {
-		return
-	}
-	_, _ = os.Stdout.WriteString("--- PASS\n")
-	os.Exit(0) // a kernel that runs on holds up an orderly end
+	pass(t)
 }

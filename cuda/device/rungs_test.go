@@ -25,7 +25,7 @@ type test func(*testing.T, gemm.Variant, gemm.Params)
 // eachRung runs a test for every rung of every type with every setting. nil: not for this type.
 func eachRung(t *testing.T, ofF64, ofF32, ofF16, ofBF16, ofGF256 test) {
 	for _, v := range onGPU(t) {
-		if v.Role == gemm.Library {
+		if v.Role == gemm.Library || !v.Can.Has(gemm.GemmStages) {
 			continue
 		}
 		for _, typ := range v.Types() {

@@ -201,17 +201,22 @@ func place[T gemm.Element](ctx context.Context, d *Device, op cuda.Operation, c,
 			return nil, err
 		}
 	}
-	for done := 1; done < x.all(); done *= 2 {
-		to, bytes := x.room.at+cu.DevicePtr(int64(done)*l.bytes), int64(min(done, x.all()-done))*l.bytes
-		if err := cu.MemcpyDtoDAsync(to, x.room.at, bytes, d.up.stream); err != nil {
-			return nil, failed("cuMemcpyDtoDAsync", err)
-		}
-	}
-	if err := d.up.stream.Synchronize(); err != nil {
-		return nil, failed("cuStreamSynchronize", err)
+	if err := d.replicate(x.room.at, l.bytes, x.all()); err != nil {
+		return nil, err
 	}
 	d.placed[key] = x
 	return x, nil
+}
+
+// replicate fills n sets of operands, of the given bytes each, with the first of them.
+func (d *Device) replicate(at cu.DevicePtr, each int64, n int) error {
+	for done := 1; done < n; done *= 2 {
+		bytes := int64(min(done, n-done)) * each
+		if err := cu.MemcpyDtoDAsync(at+cu.DevicePtr(int64(done)*each), at, bytes, d.up.stream); err != nil {
+			return failed("cuMemcpyDtoDAsync", err)
+		}
+	}
+	return failed("cuStreamSynchronize", d.up.stream.Synchronize())
 }
 
 // unplace frees operands that no other Run shares.

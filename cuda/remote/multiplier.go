@@ -39,10 +39,10 @@ func (b Backend) BF16(name string, p gemm.Params) (gemm.Multiplier[half.BF16], e
 	return ofNumbers[half.BF16](b.Worker, name, p, nil), nil
 }
 
-// ofNumbers returns a multiplier in floating point, which is a gemm.Gemmer but for PyTorch.
+// ofNumbers returns a multiplier in floating point, which is a gemm.Gemmer if the algorithm has more than products.
 func ofNumbers[T gemm.Number](w *Worker, name string, p gemm.Params, rescale rescaling[T]) gemm.Multiplier[T] {
 	m := newMultiplier[T](w, name, p)
-	if cuda.IsTorch(name) {
+	if cuda.IsPlain(name) {
 		return m
 	}
 	return gemmer[T]{m, rescale}

@@ -170,7 +170,7 @@ func NoWorker(err error, stdout string) error {
 // Check returns an error if s lacks what v needs in any of the types: a GPU that is new enough, and the compiler or the
 // library.
 func Check(s cuda.System, v gemm.Variant, types ...string) error {
-	_, algorithm, _ := strings.Cut(v.Name, "/")
+	_, algorithm, _ := strings.Cut(cmp.Or(v.Leaf, v.Name), "/")
 	least := 0
 	for _, typ := range types {
 		if r, err := cuda.RungNamed(algorithm, typ); err == nil && (least == 0 || r.Least < least) {
