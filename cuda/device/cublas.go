@@ -55,8 +55,9 @@ var cublasSearch = dl.Search{
 // matrices are by columns: ours are to it the transposed ones, and C' = B'·A'.
 type cublas struct {
 	library
-	handle uintptr
-	tf32   bool // the mode of the handle
+	handle  uintptr
+	tf32    bool               // the mode of the handle
+	several map[[2]int]uintptr // handles of cuBLASXt: see over
 }
 
 // library are the functions that are called.
@@ -146,7 +147,7 @@ func newCuBLAS(stream cu.Stream) (*cublas, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &cublas{library: l}
+	b := &cublas{library: l, several: map[[2]int]uintptr{}}
 	if err := status(b.create(&b.handle), "cublasCreate"); err != nil {
 		return nil, err
 	}
@@ -228,7 +229,17 @@ func (b *cublas) half(typ string, transB, transA int32, s gemm.Shape, op cuda.Op
 		C.int(o.lda), C.float(op.Beta), C.uintptr_t(o.c), C.int(o.ldc), C.int(elements), sumsF32)), "cublasGemmEx")
 }
 
-func (b *cublas) close() error { return status(b.destroy(b.handle), "cublasDestroy") }
+func (b *cublas) close() error {
+	err := status(b.destroy(b.handle), "cublasDestroy")
+	var destroy func(handle uintptr) int32
+	for _, handle := range b.several {
+		err = cmp.Or(err, b.at.Bind(map[string]any{"cublasXtDestroy": &destroy}))
+		if destroy != nil {
+			err = cmp.Or(err, status(destroy(handle), "cublasXtDestroy"))
+		}
+	}
+	return err
+}
 
 // xtEngine is cuBLASXt: cuBLAS on several GPUs, with operands on one of them. They copy tiles from it and to it. A call
 // returns when C is complete (cuBLAS Library, section 4, CUDA 13.0 documentation).
@@ -236,14 +247,13 @@ type xtEngine struct {
 	libraryEngine
 	params  gemm.Params
 	devices int
-	handle  uintptr // 0: there is none
-	destroy func(handle uintptr) int32
+	handle  uintptr
 	gemm    func(handle uintptr, tA, tB int32, m, n, k int, alpha unsafe.Pointer, a uintptr, lda int, b uintptr, ldb int,
 		beta unsafe.Pointer, c uintptr, ldc int) int32
 }
 
 func (e *xtEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) error {
-	if err := e.libraryEngine.prepare(s, o, op); err != nil || e.handle != 0 {
+	if err := e.libraryEngine.prepare(s, o, op); err != nil {
 		return err
 	}
 	count, err := cu.NumDevices()
@@ -253,26 +263,40 @@ func (e *xtEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) error {
 	if e.devices = cmp.Or(e.params.Int("devices"), count); e.devices > count {
 		return gemm.Unavailablef("--devices %d: this host has %d", e.devices, count)
 	}
+	name := map[string]string{"f32": "cublasXtSgemm", "f64": "cublasXtDgemm"}[e.typ]
+	if err := e.d.blas.at.Bind(map[string]any{name: &e.gemm}); err != nil {
+		return gemm.Unavailablef("%w", err)
+	}
+	e.handle, err = e.d.blas.over(e.devices, e.params.Int("block"))
+	return cmp.Or(err, failed("cuCtxSetCurrent", cu.SetCurrentContext(e.d.context)))
+}
+
+// over returns the handle of cuBLASXt for the first GPUs, with tiles of the given edge; 0: the library's choice.
+func (b *cublas) over(devices, edge int) (handle uintptr, err error) {
+	key := [2]int{devices, edge}
+	if handle, ok := b.several[key]; ok {
+		return handle, nil
+	}
 	var create func(handle *uintptr) int32
 	var choose func(handle uintptr, count int32, devices *int32) int32
 	var tile func(handle uintptr, edge int32) int32
-	name := map[string]string{"f32": "cublasXtSgemm", "f64": "cublasXtDgemm"}[e.typ]
-	if err := e.d.blas.at.Bind(map[string]any{"cublasXtCreate": &create, "cublasXtDestroy": &e.destroy,
-		"cublasXtDeviceSelect": &choose, "cublasXtSetBlockDim": &tile, name: &e.gemm}); err != nil {
-		return gemm.Unavailablef("%w", err)
+	if err := b.at.Bind(map[string]any{"cublasXtCreate": &create, "cublasXtDeviceSelect": &choose,
+		"cublasXtSetBlockDim": &tile}); err != nil {
+		return 0, gemm.Unavailablef("%w", err)
 	}
-	if err := status(create(&e.handle), "cublasXtCreate"); err != nil {
-		return err
+	if err := status(create(&handle), "cublasXtCreate"); err != nil {
+		return 0, err
 	}
-	numbers := make([]int32, e.devices)
+	b.several[key] = handle
+	numbers := make([]int32, devices)
 	for i := range numbers {
 		numbers[i] = int32(i)
 	}
-	err = status(choose(e.handle, int32(e.devices), &numbers[0]), "cublasXtDeviceSelect")
-	if edge := e.params.Int("block"); err == nil && edge > 0 {
-		err = status(tile(e.handle, int32(edge)), "cublasXtSetBlockDim")
+	err = status(choose(handle, int32(devices), &numbers[0]), "cublasXtDeviceSelect")
+	if edge > 0 && err == nil {
+		err = status(tile(handle, int32(edge)), "cublasXtSetBlockDim")
 	}
-	return cmp.Or(err, failed("cuCtxSetCurrent", cu.SetCurrentContext(e.d.context)))
+	return handle, err
 }
 
 func (e *xtEngine) start(o operands, _ *marks) error {
@@ -287,16 +311,6 @@ func (e *xtEngine) start(o operands, _ *marks) error {
 	err := status(e.gemm(e.handle, code(e.op.TransB), code(e.op.TransA), e.shape.N, e.shape.M, e.shape.K, alpha,
 		uintptr(o.b), o.ldb, uintptr(o.a), o.lda, beta, uintptr(o.c), o.ldc), "cublasXt gemm")
 	return cmp.Or(err, failed("cuCtxSetCurrent", cu.SetCurrentContext(e.d.context)))
-}
-
-func (e *xtEngine) close() error {
-	if e.handle == 0 {
-		return nil
-	}
-	handle := e.handle
-	e.handle = 0
-	return cmp.Or(status(e.destroy(handle), "cublasXtDestroy"), failed("cuCtxSetCurrent",
-		cu.SetCurrentContext(e.d.context)))
 }
 
 func (e *xtEngine) resolved() gemm.Params {

@@ -106,7 +106,7 @@ func (m *multi[T]) Resolved() gemm.Params {
 // acquire takes all GPUs until release is called. The first one then waits for all.
 func (m *multi[T]) acquire(err *error) (release func(), _ error) {
 	var releases []func()
-	release = func() {
+	leave := func() {
 		for _, f := range slices.Backward(releases) {
 			f()
 		}
@@ -115,13 +115,13 @@ func (m *multi[T]) acquire(err *error) (release func(), _ error) {
 	for i, x := range m.on {
 		f, failure := x.acquire(err)
 		if failure != nil {
-			release()
+			leave()
 			return nil, onGPU(i, failure)
 		}
 		all, releases = append(all, x.d), append(releases, f)
 	}
 	all[0].with = all[1:]
-	return func() { all[0].with = nil; release() }, nil
+	return func() { all[0].with = nil; leave() }, nil
 }
 
 func (m *multi[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
@@ -324,15 +324,23 @@ func (r *spread[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 // poison fills C of a set with NaN, and the panels that GPUs do not own. The first GPU ends with it last.
 func (r *spread[T]) poison(set int) error {
 	for gpu, h := range r.on {
+		if err := r.bind(gpu); err != nil {
+			return err
+		}
 		at, from := h.room.at+cu.DevicePtr(int64(set)*h.bytes), h.c[0]
-		err := cmp.Or(r.bind(gpu), h.Device.poison(memory{at + cu.DevicePtr(from), h.bytes - from}, h.stream))
+		spans := []memory{{at + cu.DevicePtr(from), h.bytes - from}}
 		for _, s := range h.Steps {
-			if at, bytes := r.panel(gpu, set, s); s.From != gpu && bytes > 0 {
-				err = cmp.Or(err, h.Device.poison(memory{at, bytes}, h.stream))
+			if at, bytes := r.panel(gpu, set, s); s.From != gpu {
+				spans = append(spans, memory{at, bytes})
 			}
 		}
-		if err != nil {
-			return err
+		for _, span := range spans {
+			if span.bytes == 0 {
+				continue
+			}
+			if err := h.Device.poison(span, h.stream); err != nil {
+				return err
+			}
 		}
 	}
 	return r.join()
