@@ -81,13 +81,14 @@ func (x Spread) LD(cols int) int { return AlignedLD(cols, x.Size) }
 
 // Elements returns how many elements the panel of a step of a GPU has in memory, with the gaps between its rows.
 func (x Spread) Elements(gpu int, s Step) int64 {
-	switch {
-	case x.K == 0:
-		return 0
-	case s.OfB:
-		return int64(x.K) * int64(x.LD(x.Shares[gpu].Panels[s.Panel].Len()))
+	rows, cols := s.Rows.Len(), x.K
+	if s.OfB {
+		rows, cols = x.K, x.Shares[gpu].Panels[s.Panel].Len()
 	}
-	return int64(s.Rows.Len()) * int64(x.LD(x.K))
+	if cols == 0 {
+		return 0
+	}
+	return int64(rows) * int64(x.LD(cols))
 }
 
 // Traffic predicts the bytes that each GPU copies from others. islands has a number for each GPU; GPUs with the same

@@ -26,8 +26,11 @@ type multi[T gemm.Element] struct {
 	on      []*product[T] // by GPU: the algorithm of its parts
 	islands []int         // by GPU: those with the same number read each other's memory
 	warm    bool
+	product gemm.Exclusive
 	chosen  atomic.Pointer[gemm.Params] // of the last product
 }
+
+const multiName = cuda.Family + "/" + cuda.Multi
 
 // ofMulti returns the product on the first GPUs of this host.
 func ofMulti[T gemm.Element](b *Backend, p gemm.Params) (*multi[T], error) {
@@ -56,6 +59,7 @@ func ofMulti[T gemm.Element](b *Backend, p gemm.Params) (*multi[T], error) {
 		if err != nil {
 			return nil, onGPU(i, err)
 		}
+		x.name = multiName
 		m.on = append(m.on, x)
 	}
 	return m, m.connect()
@@ -125,6 +129,16 @@ func (m *multi[T]) acquire(err *error) (release func(), _ error) {
 }
 
 func (m *multi[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil || c.Rows == 0 || c.Cols == 0 {
+		return err
+	}
+	if err := m.product.Enter(multiName); err != nil {
+		return err
+	}
+	defer m.product.Leave()
 	run, err := m.Stage(ctx, c, a, b)
 	return once(ctx, run, err)
 }
@@ -204,11 +218,17 @@ func (r *spread[T]) place(ctx context.Context, gpu int, a, b gemm.Matrix[T]) err
 	if err := cmp.Or(r.bind(gpu), h.rings()); err != nil {
 		return err
 	}
-	h.bytes = roomOf[T](h.Rows.Len(), r.LD(r.K))
+	take := func(rows, cols int) (at int64) {
+		at = h.bytes
+		if cols > 0 {
+			h.bytes += roomOf[T](rows, r.LD(cols))
+		}
+		return at
+	}
+	take(h.Rows.Len(), r.K)
 	for _, rows := range []int{r.K, h.Rows.Len()} {
 		for _, p := range h.Panels {
-			h.b = append(h.b, h.bytes)
-			h.bytes += roomOf[T](rows, r.LD(p.Len()))
+			h.b = append(h.b, take(rows, p.Len()))
 		}
 	}
 	h.b, h.c = h.b[:len(h.Panels)], h.b[len(h.Panels):]
