@@ -96,8 +96,7 @@ func Variants(b Backend) []gemm.Variant {
 		}
 		v = variant(b, v, l.name, nil, strings.Fields(l.types))
 		if l.name == CuBLASXt {
-			v.Params = append(v.Params, devicesParam, gemm.Param{Name: "block", Default: 0,
-				Doc: "edge of the tiles that GPUs take; 0: the library's choice"})
+			v.Params = append(v.Params, devicesParam)
 		}
 		out = append(out, v)
 	}

@@ -319,7 +319,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 		{withWorker(t, "none"), "there is no NVIDIA driver: install it"},
 	} {
 		r := start(t, "", test.variables, "cuda", "--sizes", "8", "--device", "7")
-		if r.status != 1 || !strings.HasPrefix(r.stdout, "cuda: 19 rows unavailable: "+test.reason) ||
+		if r.status != 1 || !strings.HasPrefix(r.stdout, "cuda: 21 rows unavailable: "+test.reason) ||
 			strings.Count(r.stdout, "\n") != 1 || !strings.Contains(r.stderr, test.reason) ||
 			strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("gemm cuda: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
@@ -349,10 +349,10 @@ func TestCUDAWithoutWorker(t *testing.T) {
 			}
 			want := want
 			if kind == "works" { // on a GPU of 7.5, without cuBLAS
-				want = map[string]string{
-					"cuda/cublas": "no cuBLAS among libcublas.so.13", "cuda/cublas-tf32": "no cuBLAS among libcublas.so.13",
-				}[v.Name]
-				if v.Name == "cuda/torch-tf32" {
+				switch v.Name {
+				case "cuda/cublas", "cuda/cublas-tf32", "cuda/cublasxt":
+					want = "no cuBLAS among libcublas.so.13"
+				case "cuda/torch-tf32", "cuda/multi":
 					want = "needs compute capability 8.0, has 7.5"
 				}
 				for _, r := range slices.Concat(cuda.Ladder("f32"), cuda.Ladder("f64"), cuda.Ladder("f16")) {

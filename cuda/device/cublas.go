@@ -56,8 +56,8 @@ var cublasSearch = dl.Search{
 type cublas struct {
 	library
 	handle  uintptr
-	tf32    bool               // the mode of the handle
-	several map[[2]int]uintptr // handles of cuBLASXt: see over
+	tf32    bool            // the mode of the handle
+	several map[int]uintptr // handles of cuBLASXt: see over
 }
 
 // library are the functions that are called.
@@ -147,7 +147,7 @@ func newCuBLAS(stream cu.Stream) (*cublas, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &cublas{library: l, several: map[[2]int]uintptr{}}
+	b := &cublas{library: l, several: map[int]uintptr{}}
 	if err := status(b.create(&b.handle), "cublasCreate"); err != nil {
 		return nil, err
 	}
@@ -267,36 +267,29 @@ func (e *xtEngine) prepare(s gemm.Shape, o operands, op cuda.Operation) error {
 	if err := e.d.blas.at.Bind(map[string]any{name: &e.gemm}); err != nil {
 		return gemm.Unavailablef("%w", err)
 	}
-	e.handle, err = e.d.blas.over(e.devices, e.params.Int("block"))
+	e.handle, err = e.d.blas.over(e.devices)
 	return cmp.Or(err, failed("cuCtxSetCurrent", cu.SetCurrentContext(e.d.context)))
 }
 
-// over returns the handle of cuBLASXt for the first GPUs, with tiles of the given edge; 0: the library's choice.
-func (b *cublas) over(devices, edge int) (handle uintptr, err error) {
-	key := [2]int{devices, edge}
-	if handle, ok := b.several[key]; ok {
+// over returns the handle of cuBLASXt for the first GPUs, with tiles as the library has them.
+func (b *cublas) over(devices int) (handle uintptr, err error) {
+	if handle, ok := b.several[devices]; ok {
 		return handle, nil
 	}
 	var create func(handle *uintptr) int32
 	var choose func(handle uintptr, count int32, devices *int32) int32
-	var tile func(handle uintptr, edge int32) int32
-	if err := b.at.Bind(map[string]any{"cublasXtCreate": &create, "cublasXtDeviceSelect": &choose,
-		"cublasXtSetBlockDim": &tile}); err != nil {
+	if err := b.at.Bind(map[string]any{"cublasXtCreate": &create, "cublasXtDeviceSelect": &choose}); err != nil {
 		return 0, gemm.Unavailablef("%w", err)
 	}
 	if err := status(create(&handle), "cublasXtCreate"); err != nil {
 		return 0, err
 	}
-	b.several[key] = handle
+	b.several[devices] = handle
 	numbers := make([]int32, devices)
 	for i := range numbers {
 		numbers[i] = int32(i)
 	}
-	err = status(choose(handle, int32(devices), &numbers[0]), "cublasXtDeviceSelect")
-	if edge > 0 && err == nil {
-		err = status(tile(handle, int32(edge)), "cublasXtSetBlockDim")
-	}
-	return handle, err
+	return handle, status(choose(handle, int32(devices), &numbers[0]), "cublasXtDeviceSelect")
 }
 
 func (e *xtEngine) start(o operands, _ *marks) error {
