@@ -11,7 +11,7 @@ import (
 )
 
 // TestSpread carries out products on up to 8 GPUs as they are planned, with matrices in place of memory. Panels that no
-// GPU has copied are NaN. Each element of C is computed once, and the bytes are those of the formula.
+// GPU has copied are NaN. Each element of C is computed once, and the bytes are as predicted.
 func TestSpread(t *testing.T) {
 	for _, devices := range []int{1, 2, 3, 4, 6, 8} {
 		for _, s := range []gemm.Shape{{M: 16, N: 16, K: 8}, {M: 37, N: 41, K: 5}, {M: 90, N: 13, K: 7}, {M: 1, N: 3, K: 2},

@@ -192,7 +192,7 @@ type holding struct {
 	b, c    []int64 // offsets of the panels in bytes
 	bytes   int64   // of a set of operands
 	engines map[gemm.Shape]engine
-	events  []cu.Event   // the begin of a product, and those of each step
+	events  []cu.Event   // the begin of a product, then three events a step
 	copied  plan.Traffic // in the last product
 }
 
