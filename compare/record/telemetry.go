@@ -99,16 +99,14 @@ type Device struct {
 	Warnings []Note       `json:"-"`
 }
 
-// DevicePart is what one of several GPUs did in a product. Peer and Host are the bytes that it copied from others:
-// directly, and through the memory of the host. The times are seconds: of its kernels, of the copies from the begin of
-// the product on, and without a kernel.
+// DevicePart is what one of several GPUs did in a product.
 type DevicePart struct {
-	Device  int     `json:"device"`
-	Peer    int64   `json:"bytes_peer"`
-	Host    int64   `json:"bytes_host"`
-	Kernels float64 `json:"kernels_s"`
-	Copies  float64 `json:"copies_s"`
-	Exposed float64 `json:"exposed_s"`
+	Device  int     `json:"device"`     // number of the GPU
+	Peer    int64   `json:"bytes_peer"` // copied from other GPUs directly
+	Host    int64   `json:"bytes_host"` // copied from other GPUs through the memory of the host
+	Kernels float64 `json:"kernels_s"`  // seconds of its kernels
+	Copies  float64 `json:"copies_s"`   // seconds from the begin of the product to the end of its copies
+	Exposed float64 `json:"exposed_s"`  // seconds without a kernel
 }
 
 // What records have of the platform, under names that other modules can write.
