@@ -14,8 +14,8 @@ const (
 	Componentwise BoundKind = "componentwise"
 	// Normwise: max |Ĉ − C| ≤ β·max|A|·max|B|.
 	Normwise BoundKind = "normwise"
-	// Euclidean: max |Ĉ − C| ≤ β·max‖aᵢ‖₂·max‖bⱼ‖₂, over the rows of A and the columns of B. No variant has such a
-	// bound; results are checked so if the variant's own bound proves nothing.
+	// Euclidean: max |Ĉ − C| ≤ β·max‖aᵢ‖₂·max‖bⱼ‖₂, over the rows of A and the columns of B. Results are checked so,
+	// too, if the variant's own bound proves nothing.
 	Euclidean BoundKind = "euclidean"
 	// Exact: Ĉ = C; β is 0 and the residual the number of wrong elements.
 	Exact BoundKind = "exact"
@@ -34,6 +34,9 @@ type Bound struct {
 	// Largest limits the magnitude of every number that the algorithm computes on the way, for max|A| = max|B| = 1.
 	// Integers up to q are multiplied without any rounding where q²·Largest is at most 1/u.
 	Largest func(s Shape, p Params) float64
+	// LeastShare is the least magnitude of an element but 0 for which the bound holds, relative to the largest of its
+	// matrix; 0: it holds for all elements.
+	LeastShare float64
 }
 
 // Rounded returns the bound on an element of type t of a product whose sums have the bound. For half precision there

@@ -110,6 +110,9 @@ type Param struct {
 	Min     int      // of an int
 	Max     int      // of an int; 0: no limit
 	Choices []string // of a string; nil: any
+	// Refines, if not 0, is the least int of a parameter whose larger values, up to Max, give smaller bounds and take
+	// longer, in proportion.
+	Refines int
 }
 
 // check returns an ErrParam unless value is one that q can have.

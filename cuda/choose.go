@@ -215,6 +215,47 @@ func (p Plan) joins(g GPU) float64 {
 	return took
 }
 
+// Offers returns how the variants for use can compute a product of the shape in type t on the GPU, which holds operands
+// of their type. Time is the seconds of the products at the speed of the first setting, and of the kernels before and
+// after them, as on an H100: there, double precision from 14 residues is faster from about n = 2500 on.
+func Offers(g GPU, t, operands gemm.Type, s gemm.Shape, plain bool) ([]gemm.Offer, error) {
+	arch, err := g.Arch()
+	if err != nil {
+		return nil, err
+	}
+	const others, each = 30e-6, 0.57e-12 // seconds of other kernels: of all, and of an element for a product
+	var out []gemm.Offer
+	variants := Variants(nil)
+	for _, r := range Ladder(t.Name) {
+		if r.Role != gemm.Production || r.Runs(arch) != nil {
+			continue
+		}
+		v, err := gemm.Lookup(variants, Family+"/"+r.Name)
+		if err != nil {
+			return nil, err
+		}
+		offers, err := gemm.Offers(v, t, operands, s, nil, plain)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range offers {
+			products, share := o.Time, r.speed(r.Tiles[0]).Share/o.Time
+			if r.Operands == ladder.ByResidue { // its speed is with this number of moduli
+				share *= ladder.DefaultModuli
+			}
+			if arch < 90 && r.Compute != "" { // on 9.0, where speeds are from, mma has half of the rate of wgmma
+				share *= 2
+			}
+			o.Time = 2 * s.Terms() / r.peak(g) / share
+			if r.Prepares() {
+				o.Time += others + each*products*s.Elements()
+			}
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
 // peak returns the peak of the rung's pipe in flop/s at the GPU's clock, from the figures per
 // multiprocessor and cycle of 9.0.
 func (r Rung) peak(g GPU) float64 {

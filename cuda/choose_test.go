@@ -304,3 +304,46 @@ func TestCheckRegisters(t *testing.T) {
 		}
 	}
 }
+
+// TestOffers checks what requests for accuracy take at n = 4096 on 9.0 and on 8.0, of operands in f64 and f32.
+func TestOffers(t *testing.T) {
+	old := h200
+	old.Capability = "8.0"
+	all := func(g GPU, operands string, types ...string) (out []gemm.Offer) {
+		for _, typ := range types {
+			offers, err := Offers(g, gemm.TypeNamed(typ), gemm.TypeNamed(operands), gemm.Cube(4096), true)
+			gemmtest.Must(t, err)
+			out = append(out, offers...)
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		offers []gemm.Offer
+		want   map[float64]string
+	}{
+		"f64 on 9.0": {all(h200, "f64", "f64", "f32", "f16", "bf16"), map[float64]string{
+			1e-2: "cuda/tuned", 1e-3: "cuda/f16x3", 1e-4: "cuda/f16x3", 1e-5: "cuda/ozaki-wgmma moduli=7",
+			1e-9: "cuda/ozaki-wgmma moduli=10", 1e-12: "cuda/ozaki-wgmma moduli=12",
+			1e-15: "cuda/ozaki-wgmma moduli=15"}},
+		"f32 on 9.0": {all(h200, "f32", "f32"), map[float64]string{1e-2: "cuda/tuned-tf32", 1e-3: "cuda/f16x3"}},
+		"f64 on 8.0": {all(old, "f64", "f64", "f32"), map[float64]string{
+			1e-2: "cuda/tuned-tf32-mma", 1e-3: "cuda/ozaki-mma moduli=7", 1e-12: "cuda/ozaki-mma moduli=12"}},
+	} {
+		for accuracy, want := range c.want {
+			i, err := gemm.Fastest(c.offers, accuracy)
+			if err != nil {
+				t.Errorf("%s, %g: %v", name, accuracy, err)
+			} else if got := c.offers[i]; got.String() != want {
+				t.Errorf("%s, %g: %v with %.2g, want %s", name, accuracy, got, got.Bound, want)
+			}
+		}
+		if small, err := Offers(h200, gemm.TypeNamed("f64"), gemm.TypeNamed("f64"), gemm.Cube(1024), true); err != nil {
+			t.Error(err)
+		} else if i, err := gemm.Fastest(small, 1e-12); err != nil || small[i].Variant != "cuda/tuned" {
+			t.Errorf("small products are by %v (%v)", small, err)
+		}
+		if _, err := gemm.Fastest(c.offers, 1e-17); err == nil {
+			t.Errorf("%s: 1e-17 is promised", name)
+		}
+	}
+}

@@ -205,7 +205,7 @@ func params(of []Rung) []gemm.Param {
 		{slices.ContainsFunc(of, func(r Rung) bool { return r.Splits }),
 			gemm.Param{Name: "split", Doc: "parts that k is divided into; 0: chosen for the shape", Default: 0, Max: 64}},
 		{slices.ContainsFunc(of, func(r Rung) bool { return r.Operands == ladder.ByResidue }),
-			gemm.Param{Name: "moduli", Default: 0, Max: len(ladder.Moduli),
+			gemm.Param{Name: "moduli", Default: 0, Max: len(ladder.Moduli), Refines: ladder.LeastModuli,
 				Doc: "moduli of products by residues, 7 to 20; 0: 14"}},
 		{slices.ContainsFunc(of, func(r Rung) bool { return r.Capped }),
 			gemm.Param{Name: "maxregs", Doc: "most registers per thread; 0: the compiler's choice", Default: 0, Max: 255}},

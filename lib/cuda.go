@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,6 +31,11 @@ type recipeRequest struct {
 	C       recipeOperand `json:"c"`
 	Params  gemm.Params   `json:"params"`
 	GPU     cuda.GPU      `json:"gpu"`
+	// Accuracy, if not 0, is the largest bound on the error that the variant may have: without a name, the fastest one
+	// is chosen. LeastShare is the least magnitude of an element but 0 relative to the largest, the smaller one of A's
+	// and B's; 0: unknown.
+	Accuracy   float64 `json:"accuracy"`
+	LeastShare float64 `json:"least_share"`
 }
 
 // recipeTypes are the element types of recipes.
@@ -76,6 +82,18 @@ func newRecipe(q recipeRequest) (recipe, error) {
 	if err != nil {
 		return recipe{}, err
 	}
+	if q.Params == nil {
+		q.Params = gemm.Params{}
+	}
+	if err := q.Params.Whole(); err != nil {
+		return recipe{}, err
+	}
+	shape := gemm.Shape{M: q.M, N: q.N, K: q.K}
+	if q.Accuracy != 0 && slices.Contains(recipeTypes, q.Type) {
+		if err := q.promise(shape); err != nil {
+			return recipe{}, err
+		}
+	}
 	rung, err := q.rung(arch)
 	if err != nil {
 		return recipe{}, err
@@ -84,17 +102,10 @@ func newRecipe(q recipeRequest) (recipe, error) {
 	if err != nil {
 		return recipe{}, err
 	}
-	if q.Params == nil {
-		q.Params = gemm.Params{}
-	}
-	if err := q.Params.Whole(); err != nil {
-		return recipe{}, err
-	}
 	params, err := variant.Resolve(q.Params)
 	if err != nil {
 		return recipe{}, err
 	}
-	shape := gemm.Shape{M: q.M, N: q.N, K: q.K}
 	if err := q.check(shape); err != nil {
 		return recipe{}, err
 	}
@@ -138,6 +149,30 @@ func kernelVariants() []gemm.Variant {
 			func(p gemm.Param) bool { return p.Name == "device" || p.Name == "l2" })
 	}
 	return all
+}
+
+// promise sets the variant and its parameters to the fastest that has the accuracy.
+func (q *recipeRequest) promise(s gemm.Shape) error {
+	t := gemm.TypeNamed(q.Type)
+	offers, err := cuda.Offers(q.GPU, t, t, s, true)
+	if q.Variant != "" {
+		v, unknown := gemm.Lookup(kernelVariants(), q.Variant)
+		if unknown != nil || !slices.Contains(v.Types(), q.Type) {
+			return nil // rung says so
+		}
+		offers, err = gemm.Offers(v, t, t, s, q.Params, true)
+	}
+	if err != nil {
+		return err
+	}
+	offers = slices.DeleteFunc(offers, func(o gemm.Offer) bool { return q.LeastShare < o.LeastShare })
+	i, err := gemm.Fastest(offers, q.Accuracy)
+	if err != nil {
+		return err
+	}
+	q.Variant = offers[i].Variant
+	maps.Copy(q.Params, offers[i].Params)
+	return nil
 }
 
 // rung returns the rung that is requested, or the last one for users, in the full precision of the

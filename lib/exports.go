@@ -50,6 +50,32 @@ func goProduct(p *C.struct_product, text *C.char, size C.size_t) (code C.int) {
 	return report(err, text, size)
 }
 
+// goBound writes the bound on the error of a product to bound. It returns a code of gemm.h, and writes the text of an
+// error to the size bytes at text. The type and the dimensions have been checked.
+//
+//export goBound
+func goBound(variant *C.char, threads, standard, typ C.int, m, n, k C.int64_t, bound *C.double, text *C.char,
+	size C.size_t) (code C.int) {
+	defer recovered(&code, text, size)
+	name := fastest
+	if variant != nil {
+		name = C.GoString(variant)
+	}
+	x, err := newMultiplier[float64](name, int(threads), int(standard))
+	if err != nil {
+		return report(err, text, size)
+	}
+	p, err := x.variant.Resolve(x.params)
+	if err == nil {
+		_, most := x.variant.Limit(gemm.Types()[typ], gemm.Shape{M: int(m), N: int(n), K: int(k)}, p, true, false)
+		*bound = C.double(most)
+	}
+	return report(err, text, size)
+}
+
+// fastest is the variant that computes if none is named and no routine does.
+const fastest = "parallel/packed"
+
 // recovered is deferred: it makes an error of a panic.
 func recovered(code *C.int, text *C.char, size C.size_t) {
 	if reason := recover(); reason != nil {
@@ -79,7 +105,7 @@ func compute[T gemm.Number](all *multipliers[T], r *routines[T, T], batch func(*
 	}
 	// The name is only read during the call.
 	variant := unsafe.String((*byte)(unsafe.Pointer(p.variant)), int(p.variant_len))
-	return all.compute(cmp.Or(variant, "parallel/packed"), int(p.threads), int(p.threads_default), &x)
+	return all.compute(cmp.Or(variant, fastest), int(p.threads), int(p.threads_default), &x)
 }
 
 func (r *routines[E, R]) compute(p *C.struct_product) error {

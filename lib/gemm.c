@@ -81,6 +81,24 @@ int gemm_product(const struct gemm_product *x)
 	                     NULL});
 }
 
+int gemm_bound(const char *variant, int threads, int type, int64_t m, int64_t n, int64_t k, double *bound)
+{
+	static const char name[] = "gemm_bound: ";
+	const char *wrong = type < GEMM_F64 || type > GEMM_BF16 ? "type must be from 0 (GEMM_F64) to 3 (GEMM_BF16)" :
+	                    m < 0 || n < 0 || k < 0 ? "m, n and k must be at least 0" :
+	                    threads < 0 || threads > GEMM_MAX_THREADS ? "threads must be from 0 to 16384" : NULL;
+	if (wrong != NULL || process_is_forked()) {
+		snprintf(last_error, sizeof last_error, "%s%s", name, wrong != NULL ? wrong : "this process was forked");
+		return wrong != NULL ? GEMM_ERR_ARGUMENT : GEMM_ERR_UNAVAILABLE;
+	}
+	size_t length = sizeof name - 1;
+	int code = goBound((char *)variant, threads, threads_default(), type, m, n, k, bound, last_error + length,
+	                   sizeof last_error - length);
+	if (code != GEMM_OK)
+		memcpy(last_error, name, length);
+	return code;
+}
+
 /* first_address returns the first of count addresses, or NULL if one of them or the list is NULL. */
 static const void *first_address(const void *const *list, int64_t count)
 {

@@ -103,6 +103,12 @@ int gemm_multiply(const char *variant, int threads, int type, int order, int tra
                   int64_t m, int64_t n, int64_t k, const void *const *a, int64_t lda,
                   const void *const *b, int64_t ldb, void *const *c, int64_t ldc, int64_t count);
 
+/* gemm_bound writes the largest error of an element of A*B to bound, relative to the product of the magnitudes of A and
+ * B there, and for fast algorithms to the largest magnitude of A times that of B. It holds for all operands, unless the
+ * product leaves the range of the type. A variant of NULL is "parallel/packed". type is at most GEMM_BF16. The
+ * function returns what gemm_dgemm returns, and GEMM_ERR_UNAVAILABLE in a forked process. */
+int gemm_bound(const char *variant, int threads, int type, int64_t m, int64_t n, int64_t k, double *bound);
+
 /* gemm_error returns the text of the last error of the calling thread, one line without a line
  * break: "gemm_dgemm: lda is 3, must be at least 4". It is "" before the first error. A call
  * that succeeds does not change it. The text is valid until the thread's next call of this library. */

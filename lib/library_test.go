@@ -202,7 +202,7 @@ func TestExports(t *testing.T) {
 		}
 	}
 	want := []string{"gemm_error", "gemm_threads", "gemm_variants", "gemm_version", "gemm_cuda_variants",
-		"gemm_cuda_recipe", "gemm_free", "gemm_product", "gemm_multiply"}
+		"gemm_cuda_recipe", "gemm_free", "gemm_product", "gemm_multiply", "gemm_bound"}
 	for _, x := range []string{"s", "d", "c", "z"} {
 		routines := []string{"gemm", "gemmtr", "gemmt", "symm", "syrk", "syr2k", "trmm", "trsm"}
 		if x == "c" || x == "z" {

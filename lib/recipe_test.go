@@ -19,6 +19,24 @@ func TestRecipe(t *testing.T) {
 		x.Variant != "cuda/tuned" || len(x.Launches) == 0 {
 		t.Errorf("%+v, %v", x, err)
 	}
+	// The magnitudes of operands decide whether f16x3 has a bound, and residues are as many as needed.
+	for members, want := range map[string]string{
+		`"type": "f32", "accuracy": 1e-3, "least_share": 0.5,`:               "cuda/f16x3",
+		`"type": "f32", "accuracy": 1e-3,`:                                   "cuda/tuned",
+		`"type": "f64", "accuracy": 1e-9,`:                                   "cuda/ozaki-wgmma",
+		`"type": "f32", "accuracy": 1e-3, "variant": "cuda/tuned-tf32-mma",`: "accuracy 0.001: the best",
+		`"type": "f32", "accuracy": 1e-9,`:                                   "accuracy 1e-09: the best",
+	} {
+		sent := strings.NewReplacer("CC", "9.0", ": 64", ": 4096", `"variant": "cuda/tuned", "type": "f64",`, members).Replace(request)
+		var got struct {
+			recipe
+			refusal
+		}
+		if err := json.Unmarshal(recipeOf([]byte(sent)), &got); err != nil ||
+			!strings.HasPrefix(got.Variant+got.Error, want) {
+			t.Errorf("%s: %s %+v, %v, want %s", members, got.Variant, got.refusal, err, want)
+		}
+	}
 	for sent, want := range map[string]struct {
 		text        string
 		unavailable bool

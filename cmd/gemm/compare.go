@@ -48,7 +48,7 @@ func compareCommand() *cli.Command {
 			&cli.DurationFlag{Name: "time", DefaultText: "the profile's",
 				Usage: "`DURATION`: most time for the samples of a row"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION`: time limit of a row"},
-			langFlag(), coverFlag(), claimsFlag(), noTunedFlag(),
+			langFlag(), coverFlag(), claimsFlag(), noTunedFlag(), accuracyFlag(""),
 			traceFlag("record a timeline of each variant at its largest size, and write the timelines"),
 			bringFlag(hostKernels, gpuKernels), cflagsFlag(),
 		}, launchFlags()...),
@@ -237,6 +237,10 @@ func runCompare(c *cli.Context) error {
 	failed = errors.Join(failed, writeTrace(c, store.Document()))
 	if c.String("trace") != stdoutName {
 		printSummary(c.App.Writer, store.Rows(p.rows), paths)
+		if c.IsSet(accuracyName) {
+			failed = errors.Join(failed, printRequests(c.App.Writer, cmdline.Listed[float64](c, accuracyName), cases,
+				store.Rows(p.rows)))
+		}
 	}
 	return failed
 }

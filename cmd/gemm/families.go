@@ -159,7 +159,10 @@ func (f ladder) timelines(c *cli.Context, l *plan.Ladder) error {
 	return nil
 }
 
-const batchName = "batch"
+const (
+	batchName    = "batch"
+	accuracyName = "accuracy"
+)
 
 // exclude returns an error if one of the flags is set that what flag requests does not have.
 func exclude(c *cli.Context, flag, what string, names ...string) error {
@@ -183,6 +186,29 @@ func batches(c *cli.Context, l *plan.Ladder) error {
 		}
 	}
 	return nil
+}
+
+// promise makes l the rows that requests for accuracy choose from. Unless flags say which, these are the variants for
+// use in each type, with each value of what refines a product.
+func promise(c *cli.Context, l *plan.Ladder) error {
+	if !c.IsSet("variants") {
+		l.Variants = slices.DeleteFunc(slices.Clone(l.Variants), func(v gemm.Variant) bool {
+			return v.Role != gemm.Production
+		})
+	}
+	if !c.IsSet("type") {
+		l.Types = accurateTypes
+	}
+	for _, v := range l.Variants {
+		for _, q := range v.Params {
+			if _, swept := l.Sweep[q.Name]; !swept && q.Refines > 0 {
+				for n := q.Refines; n <= q.Max; n++ {
+					l.Sweep[q.Name] = append(l.Sweep[q.Name], n)
+				}
+			}
+		}
+	}
+	return exclude(c, accuracyName, "a request for accuracy", "chain", batchName, "weak", "load", "bring")
 }
 
 // iterate makes l the experiment on iterated products. One product is measured with them, for comparison.

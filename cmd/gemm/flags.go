@@ -73,6 +73,12 @@ func typeFlag(variants []gemm.Variant, value, def string) cli.Flag {
 		cmdline.Among(gemm.TypeNames()))
 }
 
+// accuracyFlag is the flag of requests for accuracy, which rows meet.
+func accuracyFlag(usage string) cli.Flag {
+	return cmdline.ListFlag(accuracyName, "", "", "`LIST`: largest errors, such as 1e-3,1e-6: a table has the fastest "+
+		"row whose bound is at most each"+usage, cmdline.Accuracy)
+}
+
 func resumeFlag() cli.Flag {
 	return switchFlag("resume", "keep the existing records, and measure the rows that are missing or failed")
 }

@@ -57,7 +57,9 @@ func (f ladder) command() *cli.Command {
 		flags = append(flags, oversubscribeFlag())
 	} else {
 		flags = append(flags, cmdline.ListFlag(batchName, "", "",
-			"`LIST`: products of a batch: as many products of each shape are computed and timed as one", cmdline.Integer))
+			"`LIST`: products of a batch: as many products of each shape are computed and timed as one",
+			cmdline.Integer),
+			accuracyFlag("; without --variants and --type, of the variants for use in floating point"))
 	}
 	if f.timeline != "" {
 		flags = append(flags, traceFlag("record timelines, as --timeline does, and write them"))
@@ -123,6 +125,11 @@ func (f ladder) rows(c *cli.Context, own ...gemm.Variant) (plan.Ladder, error) {
 			return l, err
 		}
 		l.Sweep[s.name()] = anys(words)
+	}
+	if c.IsSet(accuracyName) {
+		if err := promise(c, &l); err != nil {
+			return l, err
+		}
 	}
 	if f.workers == "threads" && !c.IsSet("threads") { // by default, libraries have one thread
 		l.Libraries = maps.Clone(l.Sweep)
@@ -231,6 +238,9 @@ func (f ladder) run(c *cli.Context) error {
 			return nil
 		case file != stdoutName:
 			printRows(c.App.Writer, store.Rows(rows))
+			if c.IsSet(accuracyName) {
+				return printRequests(c.App.Writer, cmdline.Listed[float64](c, accuracyName), cases, store.Rows(rows))
+			}
 			return nil
 		}
 		data, err := store.Encode()

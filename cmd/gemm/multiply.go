@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -41,6 +42,8 @@ func multiplyCommand() *cli.Command {
 			cmdline.ChoiceFlag("type", "", "as in the files; f32 for f32, f16 and bf16 together; otherwise f64",
 				"`TYPE`: element type of the computation: "+strings.Join(gemm.TypeNames(), ", "), gemm.TypeNames()),
 			cmdline.FactorFlag("alpha", 1, "", "A*B"), cmdline.FactorFlag("beta", 0, "1 with --c, 0 without", "C"),
+			cmdline.ListFlag(accuracyName, "", "", "`BOUND`: largest error that the variant must promise, such as 1e-6"+
+				"; without --type and --variant, they are the fastest that do", cmdline.Accuracy),
 			noTunedFlag(),
 		},
 		Action: runMultiply,
@@ -50,8 +53,9 @@ func multiplyCommand() *cli.Command {
 type product struct {
 	a, b, c     *matfile.File // c is nil if β is 0
 	out         string
-	variant     string // empty: the fastest
-	typ         string // element type
+	variant     string      // empty: the fastest
+	typ         string      // element type
+	params      gemm.Params // of the variant
 	alpha, beta float64
 	logf        func(format string, args ...any)
 }
@@ -61,6 +65,9 @@ func runMultiply(c *cli.Context) error {
 	applyTuned(c)
 	p, err := parseProduct(c)
 	defer p.close()
+	if err == nil && c.IsSet(accuracyName) {
+		err = p.promise(c)
+	}
 	if err == nil {
 		err = gemm.ByType(p.typ, multiply[float64], multiply[float32], multiply[half.F16], multiply[half.BF16],
 			multiply[gf256.Elem])(c.Context, p)
@@ -123,8 +130,8 @@ func checkMultiply(c *cli.Context, beta float64) error {
 	switch typ := c.String("type"); {
 	case typ != "" && !slices.Contains(gemm.TypeNames(), typ):
 		return usagef("--type %q: must be one of %s", typ, strings.Join(gemm.TypeNames(), ", "))
-	case typ == "gf256" && (c.IsSet("alpha") || c.IsSet("beta") || c.IsSet("c")):
-		return usagef("--alpha, --beta and --c are for numbers; gf256 has C = A*B only")
+	case typ == "gf256" && (c.IsSet("alpha") || c.IsSet("beta") || c.IsSet("c") || c.IsSet(accuracyName)):
+		return usagef("--alpha, --beta, --c and --accuracy are for numbers; gf256 has C = A*B only, and exactly")
 	case c.IsSet("beta") && beta != 0 && !c.IsSet("c"):
 		return usagef("--beta %v needs the C that it multiplies: add --c FILE", beta)
 	}
@@ -199,14 +206,21 @@ type chosen[T gemm.Element] struct {
 	variant          gemm.Variant
 	params, resolved gemm.Params // as requested; and all
 	multiplier       gemm.Multiplier[T]
+	took             time.Duration // least time of a product of size trial, if it was tried
 }
 
-// makeVariant makes a variant that uses all processors.
-func makeVariant[T gemm.Element](v gemm.Variant) (by chosen[T], err error) {
-	by = chosen[T]{variant: v, params: gemm.Params{}}
+// everyProcessor returns the parameters with which v uses all processors.
+func everyProcessor(v gemm.Variant) gemm.Params {
 	if v.Has("threads") {
-		by.params["threads"] = runtime.GOMAXPROCS(0)
+		return gemm.Params{"threads": runtime.GOMAXPROCS(0)}
 	}
+	return gemm.Params{}
+}
+
+// makeVariant makes a variant with the parameters, and that uses all processors.
+func makeVariant[T gemm.Element](v gemm.Variant, p gemm.Params) (by chosen[T], err error) {
+	by = chosen[T]{variant: v, params: everyProcessor(v)}
+	maps.Copy(by.params, p)
 	if by.multiplier, err = gemm.New[T](v, by.params); err == nil {
 		by.resolved, err = v.Resolve(by.params)
 	}
@@ -237,7 +251,7 @@ func choose[T gemm.Element](ctx context.Context, p product) (by chosen[T], err e
 			return by, err
 		}
 	}
-	if by, err = makeVariant[T](v); err == nil && (p.alpha != 1 || p.beta != 0) && !production[T](v) {
+	if by, err = makeVariant[T](v, p.params); err == nil && (p.alpha != 1 || p.beta != 0) && !production[T](v) {
 		by.close()
 		err = usagef("--variant %s computes C = A*B only, without --alpha, --beta and --c: choose a production "+
 			"variant such as serial/packed", v.Name)
@@ -245,34 +259,151 @@ func choose[T gemm.Element](ctx context.Context, p product) (by chosen[T], err e
 	return by, err
 }
 
-// fastest returns the production variant that multiplies matrices of medium size in the least time. In the field, where
-// none is a Gemmer, it tries every variant.
-func fastest[T gemm.Element](ctx context.Context) (best chosen[T], err error) {
-	const size, calls = 192, 3
-	least := time.Duration(math.MaxInt64)
-	a, b, c := gemm.NewMatrix[T](size, size), gemm.NewMatrix[T](size, size), gemm.NewMatrix[T](size, size)
+// trial is the size of the products by which variants in this process are compared.
+const trial = 192
+
+// tried returns the production variants that run here. In the field, where none is a Gemmer, it tries every variant.
+func tried[T gemm.Element](ctx context.Context) (out []chosen[T]) {
+	const calls = 3
+	a, b, c := gemm.NewMatrix[T](trial, trial), gemm.NewMatrix[T](trial, trial), gemm.NewMatrix[T](trial, trial)
 	for _, v := range catalog.Variants() {
 		if v.Location == gemm.OnRanks || gemm.TypeOf[T]().Name != "gf256" && !production[T](v) {
 			continue // for several processes, and this is one; or not made for speed
 		}
-		by, err := makeVariant[T](v)
-		if err != nil {
-			continue // not here
-		}
+		by, err := makeVariant[T](v, nil)
+		by.took = math.MaxInt64
 		for range calls { // the first warms up
-			start := time.Now()
-			if err := by.multiplier.Multiply(ctx, c, a, b); err != nil {
-				break
-			}
-			if took := time.Since(start); took < least {
-				best, least = by, took
+			if start := time.Now(); err == nil {
+				err = by.multiplier.Multiply(ctx, c, a, b)
+				by.took = min(by.took, time.Since(start))
 			}
 		}
+		if err == nil { // it is here
+			out = append(out, by)
+		}
 	}
-	if best.multiplier == nil {
-		return best, gemm.Unavailablef("no variant for %s can run here; see gemm list", gemm.TypeOf[T]().Name)
+	return out
+}
+
+// fastest returns the variant that was the fastest of those tried.
+func fastest[T gemm.Element](ctx context.Context) (chosen[T], error) {
+	all := tried[T](ctx)
+	if len(all) == 0 {
+		return chosen[T]{}, cmp.Or(ctx.Err(), error(gemm.Unavailablef("no variant for %s can run here; see gemm list",
+			gemm.TypeOf[T]().Name)))
 	}
-	return best, ctx.Err()
+	return slices.MinFunc(all, func(x, y chosen[T]) int { return cmp.Compare(x.took, y.took) }), ctx.Err()
+}
+
+// promise sets the type, the variant and its parameters to what is predicted to be the fastest of what promises
+// --accuracy for the operands, and says so.
+func (p *product) promise(c *cli.Context) error {
+	accuracies, types := cmdline.Listed[float64](c, accuracyName), []string{p.typ}
+	if len(accuracies) != 1 {
+		return usagef("--accuracy: a product has one accuracy, such as 1e-6")
+	}
+	if !c.IsSet("type") {
+		types = accurateTypes
+	}
+	var extents []extent
+	for _, f := range p.files() {
+		m, err := matfile.Read[float64](f)
+		if err != nil {
+			return err
+		}
+		extents = append(extents, extentOf(m))
+	}
+	var offers []gemm.Offer
+	for _, typ := range types {
+		found, err := gemm.ByType(typ, offersIn[float64], offersIn[float32], offersIn[half.F16], offersIn[half.BF16],
+			nil)(c.Context, *p, extents)
+		if err != nil {
+			return err
+		}
+		offers = append(offers, found...)
+	}
+	i, err := gemm.Fastest(offers, accuracies[0])
+	if err != nil {
+		return err
+	}
+	o := offers[i]
+	p.variant, p.typ, p.params = o.Variant, o.Type.Name, o.Params
+	p.logf("accuracy %g: %s in %s has the bound %.2g (%s)", accuracies[0], o, p.typ, o.Bound, o.Kind)
+	return nil
+}
+
+// accurateTypes are the types among which a request for accuracy chooses.
+var accurateTypes = []string{"f64", "f32", "f16", "bf16"}
+
+// extent has the least magnitude of numbers but 0, and the largest.
+type extent struct{ least, most float64 }
+
+func extentOf(m gemm.Matrix[float64]) extent {
+	e := extent{least: math.Inf(1)}
+	for _, x := range m.Data {
+		if x = math.Abs(x); x != 0 {
+			e.least, e.most = min(e.least, x), max(e.most, x) // both are NaN if x is
+		}
+	}
+	return e
+}
+
+// fits reports whether the operands and each sum of the product are in the range of T, with all digits.
+func fits[T gemm.Number](p product, extents []extent) bool {
+	a, b, alpha, beta := extents[0], extents[1], math.Abs(p.alpha), math.Abs(p.beta)
+	sum := extent{min(1, alpha) * a.least * b.least, max(1, alpha) * a.most * b.most * float64(p.a.Cols)}
+	if beta != 0 {
+		sum = extent{min(sum.least, beta*extents[2].least), sum.most + beta*extents[2].most}
+	}
+	return as[T](p.alpha) == p.alpha && as[T](p.beta) == p.beta && !slices.ContainsFunc(append(extents, sum),
+		func(e extent) bool { return !verify.Normal[T](e.least, e.most) })
+}
+
+// offersIn returns the offers in T for operands of the extents, with predicted seconds.
+func offersIn[T gemm.Number](ctx context.Context, p product, extents []extent) (out []gemm.Offer, err error) {
+	t, own := gemm.TypeOf[T](), gemm.TypeNamed(p.widest())
+	if !t.Holds(own) && !fits[T](p, extents) {
+		return nil, nil
+	}
+	shape, plain := gemm.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols}, p.alpha == 1 && p.beta == 0
+	add := func(seconds float64, v gemm.Variant, params gemm.Params) error {
+		offers, err := gemm.Offers(v, t, own, shape, params, plain)
+		for _, o := range offers {
+			o.Time *= seconds
+			out = append(out, o)
+		}
+		return err
+	}
+	if p.variant == "" {
+		for _, by := range tried[T](ctx) {
+			err = cmp.Or(err, add(by.took.Seconds()*shape.Terms()/(trial*trial*trial), by.variant, by.params))
+		}
+		onGPU, failed := offersOnGPU(ctx, t, own, shape, plain)
+		out, err = append(out, onGPU...), cmp.Or(err, failed)
+	} else if v, unknown := named(p.variant, catalog.Variants()); unknown != nil {
+		return nil, fmt.Errorf("--variant: %w", unknown)
+	} else if slices.Contains(v.Types(), t.Name) {
+		err = add(1, v, everyProcessor(v))
+	}
+	share := min(extents[0].least/extents[0].most, extents[1].least/extents[1].most)
+	return slices.DeleteFunc(out, func(o gemm.Offer) bool { return o.LeastShare > 0 && !(share >= o.LeastShare) }), err
+}
+
+// offersOnGPU returns the offers of the first GPU; none if there is no GPU.
+func offersOnGPU(ctx context.Context, t, own gemm.Type, s gemm.Shape, plain bool) ([]gemm.Offer, error) {
+	const start, bandwidth = 0.4, 2e9 // seconds until the worker multiplies, and bytes a second to it and back
+	found, err := system(ctx)
+	if errors.Is(err, errInterrupted) {
+		return nil, err
+	}
+	if err != nil || found.NVRTC == "" {
+		return nil, nil
+	}
+	offers, err := cuda.Offers(found.GPUs[0], t, own, s, plain)
+	for i := range offers {
+		offers[i].Time += start + s.Elements()*float64(t.Size)/bandwidth
+	}
+	return offers, err
 }
 
 // production reports whether v computes the full BLAS operation, as the variants made for speed do. In the field there

@@ -181,6 +181,58 @@ func TestMultiplyInHalfPrecision(t *testing.T) {
 	}
 }
 
+// TestAccuracy checks requests for accuracy: the error of what is chosen, a type that must not be taken, and refusals.
+func TestAccuracy(t *testing.T) {
+	dir := t.TempDir()
+	writeAs[float64](t, filepath.Join(dir, "a.npy"), 1.0/3, 3)
+	writeAs[float64](t, filepath.Join(dir, "far.npy"), 1e-30, 1e30)
+	args := func(a string, more ...string) []string {
+		return append([]string{"multiply", "--a", a, "--b", a, "--out", "c.npy"}, more...)
+	}
+	typeOf := func(a string, more ...string) (string, result) {
+		r := succeed(t, dir, args(a, more...)...)
+		f, err := matfile.Open(t.Context(), filepath.Join(dir, "c.npy"))
+		gemmtest.Must(t, err)
+		defer f.Close()
+		return f.Type, r
+	}
+	a := loadMatrix(t, filepath.Join(dir, "a.npy"))
+	want := gemm.NewMatrix[float64](2, 2)
+	for i := range 2 {
+		want.Set(i, 0, 1.0/9+1)
+		want.Set(i, 1, 10)
+	}
+	for _, accuracy := range []float64{1e-2, 1e-3, 1e-6, 1e-14} {
+		typ, r := typeOf("a.npy", "--accuracy", fmt.Sprint(accuracy))
+		c := loadMatrix(t, filepath.Join(dir, "c.npy"))
+		if !within(c, want, a, a, accuracy+1e-15, func(int, int) float64 { return 0 }) ||
+			!strings.Contains(r.stderr, " in "+typ+" has the bound ") || accuracy < 1e-7 && typ != "f64" {
+			t.Errorf("%g: %s %s", accuracy, typ, r.stderr)
+		}
+	}
+	if typ, r := typeOf("far.npy", "--accuracy", "1e-2"); typ != "f64" {
+		t.Errorf("sums out of range in %s: %s", typ, r.stderr)
+	}
+	if typ, r := typeOf("a.npy", "--accuracy", "1e-2", "--type", "f32", "--variant", "serial/naive"); typ != "f32" ||
+		!strings.Contains(r.stderr, "serial/naive in f32 has the bound 2.4e-07 (componentwise)") {
+		t.Errorf("%s, %s", typ, r.stderr)
+	}
+	fail(t, dir, 1, "accuracy 1e-17: the best that can be promised here is 2", args("a.npy", "--accuracy", "1e-17")...)
+	fail(t, dir, 1, "has a bound below 1", args("far.npy", "--accuracy", "1e-2", "--type", "f32")...)
+	fail(t, dir, 2, "must be numbers between 0 and 1", args("a.npy", "--accuracy", "1")...)
+	fail(t, dir, 2, "one accuracy", args("a.npy", "--accuracy", "1e-2,1e-3")...)
+
+	// Rows that are measured, of all types.
+	r := start(t, dir, nil, "serial", "--accuracy", "1e-2,1e-9,1e-17", "--sizes", "64", "--time", "1ms", "--reps", "1")
+	_, table, _ := strings.Cut(r.stdout, "ACCURACY")
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+	if r.status != 1 || len(lines) != 4 || !strings.Contains(lines[2], "serial/packed  f64") ||
+		!strings.Contains(r.stderr, "accuracy 1e-17: the best that can be promised here is ") {
+		t.Errorf("status %d, %s%s", r.status, table, r.stderr)
+	}
+	fail(t, dir, 2, "--batch: a request for accuracy has none", "serial", "--accuracy", "0.1", "--batch", "2")
+}
+
 // writeAs writes the 2×2 matrix of x and y in each row.
 func writeAs[T gemm.Number](t *testing.T, name string, x, y float64) {
 	m := gemm.NewMatrix[T](2, 2)

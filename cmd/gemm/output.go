@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"gemm"
+	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/compare/report"
 	"gemm/internal/output"
@@ -121,10 +123,6 @@ func printTable(out io.Writer, rows []record.Record) {
 		if len(r.Params) > 0 {
 			name += " " + r.Params.String()
 		}
-		shape := r.Label()
-		if r.Op != "nn" {
-			shape += " " + r.Op
-		}
 		median, interval, rate := "-", "-", "-"
 		if r.Speed() {
 			median = seconds(float64(r.Median))
@@ -133,10 +131,71 @@ func printTable(out io.Writer, rows []record.Record) {
 				interval = seconds(r.CI[0]) + " to " + seconds(r.CI[1])
 			}
 		}
-		w.Row(name, r.Type, shape, r.Status, median, interval, rate, number("%.1f%%", r.PercentPeak),
+		w.Row(name, r.Type, problemOf(r), r.Status, median, interval, rate, number("%.1f%%", r.PercentPeak),
 			number("%.2g", r.Residual), number("%.2g", r.Bound), r.Note())
 	}
 	_ = w.Flush()
+}
+
+// problemOf returns the shape, and how the operands are stored if one is transposed.
+func problemOf(r record.Record) string {
+	if r.Op != "nn" {
+		return r.Label() + " " + r.Op
+	}
+	return r.Label()
+}
+
+// printRequests writes the row that each request for accuracy takes: of each problem the fastest whose bound meets it.
+// Operands are of the widest type of the rows. The error is of the first request that no row meets.
+func printRequests(out io.Writer, requests []float64, cases []plan.Case, rows []record.Record) (failed error) {
+	if !slices.ContainsFunc(rows, record.Record.Speed) {
+		return nil // another error says so
+	}
+	var problems []string
+	var operands gemm.Type
+	for _, r := range rows {
+		problems = added(problems, problemOf(r))
+		if t := gemm.TypeNamed(r.Type); !operands.Holds(t) {
+			operands = t
+		}
+	}
+	fmt.Fprintln(out)
+	w := output.NewTable(out, "ACCURACY", "SHAPE", "VARIANT", "TYPE", "BOUND", "KIND", "RESIDUAL", "MEDIAN", "RATE")
+	for _, problem := range problems {
+		var offers []gemm.Offer
+		var of []record.Record
+		for _, r := range rows {
+			i := slices.IndexFunc(cases, func(k plan.Case) bool { return measures(k, r) })
+			if i < 0 || !r.Speed() || problemOf(r) != problem || gemm.TypeNamed(r.Type).IsField() ||
+				r.Experiment == record.IteratedProduct { // whose bound is not that of one product
+				continue
+			}
+			k := cases[i]
+			found, err := gemm.Offers(k.Variant, gemm.TypeNamed(r.Type), operands, k.Shape, k.Params,
+				k.Alpha == 1 && k.Beta == 0)
+			if err != nil {
+				return err
+			}
+			found[0].Time = float64(r.Median)
+			offers, of = append(offers, found[0]), append(of, r)
+		}
+		if offers == nil {
+			continue
+		}
+		for _, accuracy := range requests {
+			i, err := gemm.Fastest(offers, accuracy)
+			if err != nil {
+				w.Row(fmt.Sprintf("%g", accuracy), problem, "-", "-", "-", "-", "-", "-", "-")
+				failed = cmp.Or(failed, err)
+				continue
+			}
+			o, r := offers[i], of[i]
+			w.Row(fmt.Sprintf("%g", accuracy), problem, o, r.Type, fmt.Sprintf("%.2g", o.Bound), o.Kind,
+				number("%.2g", r.Residual), seconds(float64(r.Median)), fmt.Sprintf("%.4g %s", float64(r.Rate), r.Unit))
+		}
+	}
+	_ = w.Flush()
+	return failed
 }
 
 // number formats x, or says that there is none.

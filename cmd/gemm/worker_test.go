@@ -435,6 +435,15 @@ func TestCUDAMultiplies(t *testing.T) {
 		append(args, "cuda/smem")...)
 	failWith(t, dir, withWorker(t, "works"), 1, "cuda/smem computes C = A·B only",
 		append(args, "cuda/smem", "--alpha", "2")...)
+	// Sums of 256 terms in f64 have a larger bound than products by residues.
+	write(t, filepath.Join(dir, "row.csv"), strings.Repeat("1,", 255)+"1\n")
+	write(t, filepath.Join(dir, "column.csv"), strings.Repeat("1\n", 256))
+	r = start(t, dir, withWorker(t, "tunes"), "multiply", "--a", "row.csv", "--b", "column.csv", "--out", "c.csv",
+		"--accuracy", "5e-15")
+	if c, err := os.ReadFile(filepath.Join(dir, "c.csv")); r.status != 0 || string(c) != "256\n" ||
+		!strings.Contains(r.stderr, "cuda/ozaki-wgmma moduli=14 in f64 has the bound 1.") {
+		t.Errorf("status %d, %s, %q, %v", r.status, r.stderr, c, err)
+	}
 }
 
 // TestCUDAEncodes has the worker compute the parity of a file, and has it killed or interrupted meanwhile.

@@ -36,6 +36,12 @@ func sumRange[T gemm.Element]() numberRange {
 	return rangeOf[T]()
 }
 
+// Normal reports whether T has all numbers from least to most without overflow or the loss of digits by underflow.
+func Normal[T gemm.Element](least, most float64) bool {
+	of := rangeOf[T]()
+	return exponent(least) > of.bottom && most <= of.most
+}
+
 // exponent returns the smallest e with |x| < 2^e. For 0 it is far below all others.
 func exponent(x float64) int {
 	if x == 0 {

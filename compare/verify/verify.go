@@ -11,7 +11,6 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/half"
-	"gemm/roundoff"
 )
 
 // Operation is the product that a result is checked against:
@@ -116,21 +115,8 @@ func LimitOf[T gemm.Element](v gemm.Variant, s gemm.Shape, p gemm.Params, alpha,
 	if typ.IsField() {
 		return Limit{Kind: gemm.Exact}
 	}
-	bound, u := v.BoundWith(typ.Name, p), typ.SumRoundoff
-	limit := bound.Worst
-	if random {
-		limit = bound.Random
-	}
-	x := limit(s, p, u)
-	if alpha != 1 || beta != 0 {
-		// The roundings of α·(…), β·C and their sum, of what the product is at most.
-		most := 1.0
-		if bound.Kind == gemm.Normwise {
-			most = math.Max(1, float64(s.K))
-		}
-		x += roundoff.Gamma(3, u) * (most + x)
-	}
-	return Limit{Kind: bound.Kind, Bound: typ.Rounded(x)}
+	kind, bound := v.Limit(typ, s, p, alpha == 1 && beta == 0, random)
+	return Limit{Kind: kind, Bound: bound}
 }
 
 // Independent is the limit of a check that knows nothing of how a product in T is computed: half of the digits of its

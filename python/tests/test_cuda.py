@@ -65,6 +65,21 @@ class CudaTensors(unittest.TestCase):
                     gemm_suite.matmul(a, b, out, v.name)
                     assert_right(out, a, b, compute, f"{what}, out")
 
+    def test_accuracy(self) -> None:
+        generator = torch.Generator("cuda").manual_seed(3)
+        for dtype in (torch.float32, torch.float64):
+            a, b = (torch.rand(512, 512, device="cuda", dtype=dtype, generator=generator) + 0.5 for _ in range(2))
+            exact = a.double() @ b.double()
+            for accuracy in (1e-2, 1e-3, 1e-4, 1e-6, 1e-9, 1e-12):
+                try:
+                    c = gemm_suite.matmul(a, b, accuracy=accuracy)
+                except gemm_suite.Unavailable:
+                    self.assertTrue(dtype == torch.float32 and accuracy < 1e-4)
+                    continue
+                self.assertLessEqual(float(((c - exact).abs() / exact).max()), accuracy + 1e-13)
+        a[0, 0] = 1e-30  # too small for a bound of f16x3
+        gemm_suite.matmul(a.float(), b.float(), accuracy=1e-3)
+
     def test_stacks(self) -> None:
         a, b = torch.randn(2, 1, 65, 70, device="cuda"), torch.randn(3, 40, 70, device="cuda")
         assert_right(gemm_suite.matmul(a, b.mT), a, b.mT, "f32", "stacks")

@@ -271,6 +271,19 @@ class BadArguments(unittest.TestCase):
         self.expect(ValueError, "params is {'bk': 8}", params={"bk": 8})
         self.expect(TypeError, "params has 'bk': 8.0", params={"bk": 8.0})
 
+    def test_accuracy(self) -> None:
+        a, b = np.full((4, 3), 1 / 3), np.ones((3, 5))
+        np.testing.assert_allclose(gemm_suite.matmul(a, b, accuracy=1e-14), 1, rtol=1e-14)
+        x, y, z = (np.asfortranarray(m) for m in (a, b, np.empty((4, 5))))
+        gemm_suite.matmul(x, y, z, variant="serial/naive", accuracy=1e-3)
+        gemm_suite.matmul(a[None], b, accuracy=np.float32(1e-3))
+        with self.assertRaisesRegex(gemm_suite.Unavailable, "accuracy 1e-10: the best .* is [0-9.]+e-07, in float32"):
+            gemm_suite.matmul(a.astype(np.float32), b.astype(np.float32), accuracy=1e-10)
+        self.expect(ValueError, "accuracy is 1, must be between 0 and 1", accuracy=1)
+        self.expect(TypeError, "accuracy is '1e-3'", accuracy="1e-3")
+        self.expect(ValueError, "no/such", variant="no/such", accuracy=0.1)
+        self.expect(ValueError, "complex", a=np.ones((4, 3), complex), b=np.ones((3, 5), complex), accuracy=0.1)
+
     def test_nothing_is_written(self) -> None:
         out = np.full((4, 5), 7.0)
         self.expect(ValueError, "no/such", out=out, variant="no/such")

@@ -120,6 +120,15 @@ func Integer(entry string) (int, error) {
 	return value, nil
 }
 
+// Accuracy parses a bound on an error.
+func Accuracy(entry string) (float64, error) {
+	value, err := strconv.ParseFloat(entry, 64)
+	if err != nil || !(value > 0 && value < 1) {
+		return 0, errors.New("must be numbers between 0 and 1, such as 1e-6, separated by commas")
+	}
+	return value, nil
+}
+
 // Shape parses a size, n or MxNxK.
 func Shape(entry string) (gemm.Shape, error) {
 	s, err := gemm.ParseShape(entry)

@@ -270,7 +270,7 @@ func (v *View) LadderRows(typ string) (best []record.Record) {
 	return best
 }
 
-// Precisions are the arithmetics of floating-point rows on a GPU, the most accurate first. The accuracy of ozaki depends
+// Precisions are the arithmetics of floating-point rows, the most accurate first. The accuracy of ozaki depends
 // on its moduli.
 var Precisions = []string{"f64", "f32", "f16x3", "tf32", "f16", "bf16", "ozaki"}
 
@@ -300,16 +300,14 @@ func (v *View) LeastTimes(typ string) *LeastTimes {
 	return &LeastTimes{ProblemOf(r), 2 * r.Terms() / float64(peak.Gflops) / 1e9, bytes / v.DeviceCopy() / 1e9}
 }
 
-// Accuracies returns the rows on the GPU at ladderSize, or else at the largest cube with as many precisions, with an
-// error that is known.
+// Accuracies returns the rows at ladderSize, or else at the largest cube with as many precisions, with an error and a
+// speed.
 func (v *View) Accuracies() []record.Record {
-	var all []record.Record
-	for _, typ := range v.GPUTypes() {
-		all = append(all, Pick(v.Rungs(typ), func(r record.Record) bool {
-			return ProblemOf(r).Cube() && r.Residual > 0 && slices.Contains(Precisions, r.Compute)
-		})...)
-	}
-	return LargestGroup(all, sizeOf, func(r record.Record) string { return r.Compute }, func(x, y int) int {
+	rows := Timed(v.Pick(func(r record.Record) bool {
+		return r.Experiment == record.MainLadder && ProblemOf(r).Cube() && r.Residual > 0 &&
+			slices.Contains(Precisions, r.Compute)
+	}))
+	return LargestGroup(rows, sizeOf, func(r record.Record) string { return r.Compute }, func(x, y int) int {
 		return cmp.Or(cmp.Compare(slices.Index([]int{ladderSize}, x), slices.Index([]int{ladderSize}, y)), x-y)
 	})
 }

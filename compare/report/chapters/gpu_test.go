@@ -151,10 +151,14 @@ func TestHostToHost(t *testing.T) {
 // TestGPUFigures checks that the chapter has every figure of what explains the speed of kernels.
 func TestGPUFigures(t *testing.T) {
 	text := onGPU(t, "en", accelerated())
-	for id := range strings.FieldsSeq("timeline rates-f32 rates-tf32 host-f32 rates-f64 inside-f32 errors " +
+	for id := range strings.FieldsSeq("timeline rates-f32 rates-tf32 host-f32 rates-f64 inside-f32 " +
 		"occupancy-registers occupancy-memory roofline-f32") {
 		has(t, text, "](figures/gpu-"+id+".svg)")
 	}
+	has(t, text, "](figures/errors.svg)")
+	apart := section(t, fill(t, "en", planted(row("serial/packed", 64, 1e-4), row("serial/packed", 64, 1e-4,
+		reporttest.Single))), "setup")
+	has(t, apart, "](figures/errors.svg)")
 	has(t, text, "At n = 4096, f32, the operations take at least 2.29 ms, and reading A, B and C and writing C 62.3 "+
 		"µs. Arithmetic limits a kernel that moves less than 36.8 times this data.")
 }

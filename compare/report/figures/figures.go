@@ -76,8 +76,8 @@ var specs = []spec{
 	{"gpu-host-*", drawn.GPUTypes, lines(chart.Curve{XLabel: overN, YLabel: "GFLOP/s", LogY: true}, drawn.host)},
 	// What the warps of a multiprocessor did around the end of a tile.
 	{"gpu-inside-*", drawn.GPUTypes, drawn.inside},
-	// Error over speed on the GPU, by precision.
-	{"gpu-errors", nil, lines(chart.Curve{XLabel: "TFLOP/s", YLabel: "largest error / (|A||B|)", LogY: true,
+	// Error over speed, by precision.
+	{"errors", nil, lines(chart.Curve{XLabel: "TFLOP/s", YLabel: "largest error / (|A||B|)", LogY: true,
 		Scattered: true}, drawn.errors)},
 	// Occupancy over registers and memory of a kernel, and the rungs as they ran.
 	{"gpu-occupancy-*", resourceNames, lines(occupancies, drawn.occupied)},

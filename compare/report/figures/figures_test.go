@@ -294,9 +294,10 @@ GPU, copies overlapped: 1024→1.07e+03 2048→8.59e+03
 GPU, copies apart: 1024→859 2048→1.81e+03
 processor: 1024→2.15 2048→2.15
 `},
-	{"by precision", "gpu-errors", onGPU, `f64: 1.074→1e-16
+	{"by precision", "errors", onGPU, `f64: 1.074→1e-16
 f32: 2.147→1e-16
 f32, libraries: 4.295→1e-16
+f32, processor: 0.002147→1e-16
 TF32: 21.47→0.001
 `},
 	{"the rungs as they ran", "gpu-occupancy-registers", onGPU, `doublebuffer's tile: 16→100 32→100 32→25 128→25

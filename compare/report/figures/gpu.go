@@ -112,24 +112,31 @@ func (d drawn) host(typ string, c *chart.Curve) {
 	c.Title = typ + ": processor and GPU, from the memory of the host"
 }
 
-// errors adds the error of each row at one size over its speed, by the precision of its arithmetic.
+// errors adds the error of each row at one size over its speed, by the precision of its arithmetic. Errors relative to
+// norms of all of A and B are divided by k, which |A||B| has in addition.
 func (d drawn) errors(_ string, c *chart.Curve) {
 	rows := d.Accuracies()
 	found := map[string]bool{}
 	for i, precision := range analysis.Precisions {
-		for _, own := range []bool{true, false} {
+		for kind, marker := range []chart.Marker{chart.Disc, chart.Ring, chart.Square, chart.OpenSquare} {
 			for _, r := range rows {
-				if r.Compute != precision || analysis.Ours(r) != own {
+				host, library := kind/2 == 1, kind%2 == 1
+				if r.Compute != precision || analysis.ByGPU(r) == host || analysis.Ours(r) == library {
 					continue
 				}
-				look := chart.Look{Color: chart.Palette[i%len(chart.Palette)], Marker: chart.Disc}
-				label := strings.ReplaceAll(precision, "tf32", "TF32")
-				if !own {
-					look.Marker = chart.Ring
+				label, residual := strings.ReplaceAll(precision, "tf32", "TF32"), float64(r.Residual)
+				if host {
+					label += ", processor"
+				}
+				if library {
 					label += ", libraries"
 				}
+				if r.BoundKind == gemm.Normwise {
+					residual /= float64(r.K)
+				}
 				found[precision] = true
-				c.Add(label, look, chart.At(float64(r.Gflops)/1e3, float64(r.Residual)))
+				look := chart.Look{Color: chart.Palette[i%len(chart.Palette)], Marker: marker}
+				c.Add(label, look, chart.At(float64(r.Gflops)/1e3, residual))
 			}
 		}
 	}
@@ -137,7 +144,7 @@ func (d drawn) errors(_ string, c *chart.Curve) {
 		c.Series = nil
 		return
 	}
-	c.Title = fmt.Sprintf("GPU, n = %d: error over speed", rows[0].N)
+	c.Title = fmt.Sprintf("n = %d: error over speed", rows[0].N)
 }
 
 // occupancies is the frame of a figure of occupancy.

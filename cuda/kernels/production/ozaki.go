@@ -27,6 +27,7 @@ var OzakiWGMMA = ladder.Rung{
 	Doc:        "double precision from residues, by products of int8 in warpgroups and clusters",
 	Arithmetic: ladder.ByResidues, Operands: ladder.ByResidue, AsStored: true,
 	Tiles:   []ladder.Tile{{BM: 128, BN: 256, BK: 128, Stages: 4}},
+	Speeds:  map[string]ladder.Speed{"128x256x128": {Share: 0.054, Blocks: 1, Alone: 0.054}},
 	Threads: ladder.RowGroups(1), Shared: ladder.Ring(1, 64), Reads: ladder.ByRows,
 	Barriers: ladder.Barriers{Besides: 1},
 }

@@ -25,15 +25,19 @@ import (
 // one, if it fits, has an error of up to 2⁻⁵⁰ of the largest. No bound for each element of C covers this: if the partner of
 // the small one is large and the partners of large ones are 0, the verifier calls the result wrong. Operands that are
 // drawn for measurements lie between ½ and 1 or are integers, so none is that small.
-var split = ladder.Arithmetic{Pipe: "f16", Compute: "f16x3", Bound: ladder.Componentwise(func(k, u float64) float64 {
-	const (
-		parts = 3 * 0x1p-22 // two elements, and the product that is left out
-		low   = 2 * 0x1p-10 // twice the terms with a low part, relative to the others
-	)
-	u = math.Max(u, gemm.TypeOf[float32]().UnitRoundoff)
-	high := 0.0
-	for _, chunk := range []float64{64, 32} { // CHUNK: values of k that the tensor cores add
-		high = math.Max(high, roundoff.Gamma(math.Min(k, chunk), 2*u)+roundoff.Gamma(math.Ceil(k/chunk)+3, u))
-	}
-	return (1+parts)*(1+high+low*roundoff.Gamma(2*k, 2*u)) - 1
-})}
+var split = func() ladder.Arithmetic {
+	bound := ladder.Componentwise(func(k, u float64) float64 {
+		const (
+			parts = 3 * 0x1p-22 // two elements, and the product that is left out
+			low   = 2 * 0x1p-10 // twice the terms with a low part, relative to the others
+		)
+		u = math.Max(u, gemm.TypeOf[float32]().UnitRoundoff)
+		high := 0.0
+		for _, chunk := range []float64{64, 32} { // CHUNK: values of k that the tensor cores add
+			high = math.Max(high, roundoff.Gamma(math.Min(k, chunk), 2*u)+roundoff.Gamma(math.Ceil(k/chunk)+3, u))
+		}
+		return (1+parts)*(1+high+low*roundoff.Gamma(2*k, 2*u)) - 1
+	})
+	bound.LeastShare = 0x1p-28
+	return ladder.Arithmetic{Pipe: "f16", Compute: "f16x3", Bound: bound}
+}()

@@ -1,5 +1,6 @@
 """Products of CUDA tensors: kernels of the gemm suite on the tensor's device and PyTorch's current stream."""
 
+import math
 import sys
 import threading
 from collections.abc import Mapping
@@ -73,11 +74,13 @@ def prepare(
     z: Operand,
     variant: str | None,
     params: Mapping[str, int | str] | None,
+    promise: tuple[float, float] | None = None,
 ) -> Product:
-    """The product z = x·y of such operands, with z by rows. It is compiled at the first call."""
+    """The product z = x·y of such operands, with z by rows. promise is an accuracy and the least_share of the operands.
+    It is compiled at the first call."""
     chosen = tuple(sorted(params.items())) if params else ()
     layout = tuple((o.address % _UNIT, o.ld, o.by_columns) for o in (x, y, z))
-    key = (gpu.index, variant, chosen, z.type, z.rows, z.cols, x.cols, layout)
+    key = (gpu.index, variant, chosen, z.type, z.rows, z.cols, x.cols, layout, promise)
     product = _products.get(key)
     if product is not None:
         return product
@@ -90,6 +93,8 @@ def prepare(
         "params": dict(chosen),
         "gpu": gpu.description,
     }
+    if promise:
+        request["accuracy"], request["least_share"] = promise
     for name, o in (("a", x), ("b", y), ("c", z)):
         request[name] = {"address": o.address % _UNIT, "ld": o.ld, "transpose": o.by_columns}
     with _lock, gpu.current():
@@ -99,8 +104,26 @@ def prepare(
     return product
 
 
+def least_share(*tensors: Any) -> float:
+    """The least magnitude of an element but 0 relative to the largest of its tensor, rounded down to a power of two; 0
+    if a tensor is 0, or has NaN or Inf. It waits for the GPU."""
+    torch, least = sys.modules["torch"], 1.0
+    for x in (t.abs() for t in tensors if t.numel()):
+        most = x.amax()
+        low = float(torch.where(x > 0, x, most).amin())
+        share = low / float(most) if 0 < float(most) < math.inf else 0.0
+        least = min(least, math.ldexp(0.5, math.frexp(share)[1]) if share > 0 else 0.0)
+    return least
+
+
 def multiply(
-    x: Operand, y: Operand, z: Operand, like: Any, variant: str | None, params: Mapping[str, int | str] | None
+    x: Operand,
+    y: Operand,
+    z: Operand,
+    like: Any,
+    variant: str | None,
+    params: Mapping[str, int | str] | None,
+    promise: tuple[float, float] | None = None,
 ) -> None:
     """Starts z = x·y, all on one GPU, on PyTorch's current stream. like is one of the tensors."""
     torch = sys.modules["torch"]
@@ -108,7 +131,7 @@ def multiply(
         x, y, z = _transposed(y), _transposed(x), _transposed(z)
     device = like.device
     gpu = _gpu(device.index)
-    product = prepare(gpu, x, y, z, variant, params)
+    product = prepare(gpu, x, y, z, variant, params, promise)
     buffers = {"a": x.address, "b": y.address, "c": z.address}
     if product.work:
         # Memory of the current stream: PyTorch reuses it only for later work of this stream.

@@ -37,6 +37,8 @@ def library() -> ctypes.CDLL:
     multiply, matrix = lib.gemm_multiply, (ctypes.c_void_p, ctypes.c_int64)
     multiply.argtypes = [ctypes.c_char_p, *[ctypes.c_int] * 5, *[ctypes.c_int64] * 3, *matrix * 3, ctypes.c_int64]
     multiply.restype = ctypes.c_int
+    lib.gemm_bound.argtypes = [ctypes.c_char_p, *[ctypes.c_int] * 2, *[ctypes.c_int64] * 3, ctypes.c_void_p]
+    lib.gemm_bound.restype = ctypes.c_int
     for name in ("gemm_error", "gemm_version", "gemm_variants", "gemm_cuda_variants"):
         f = getattr(lib, name)
         f.argtypes, f.restype = [], ctypes.c_char_p
@@ -90,6 +92,15 @@ def product(
     code = library().gemm_multiply(name, threads, TYPES[typ], order, *trans, *shape, *a, *b, *c, len(c[0]))
     if code != _OK:
         raise_error(code)
+
+
+def bound(typ: str, variant: str | None, threads: int, shape: tuple[int, int, int]) -> float:
+    """The bound on the error of a product on processors."""
+    x, name = ctypes.c_double(), None if variant is None else variant.encode()
+    code = library().gemm_bound(name, threads, TYPES[typ], *shape, ctypes.addressof(x))
+    if code != _OK:
+        raise_error(code)
+    return x.value
 
 
 # What struct gemm_product has: the type, m, n, k, and the addresses of A, B and C.

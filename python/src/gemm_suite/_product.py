@@ -10,6 +10,7 @@ import numpy as np
 
 from gemm_suite import _device, _library
 from gemm_suite._operand import BY_DTYPE, NAMES, Operand, operand, overlap, overlaps_itself, times
+from gemm_suite.errors import Unavailable
 
 Array = TypeVar("Array")
 
@@ -47,6 +48,7 @@ def matmul(
     variant: str | None = None,
     threads: int | None = None,
     params: Mapping[str, int | str] | None = None,
+    accuracy: float | None = None,
 ) -> Array:
     """Returns the matrix product of a and b.
 
@@ -63,11 +65,14 @@ def matmul(
     threads  how many threads compute on processors, any integer from 1; None or 0: the environment variable
              GEMM_NUM_THREADS, else OMP_NUM_THREADS, else all processors.
     params   settings of a kernel on a GPU, such as {"stages": 2}.
+    accuracy the largest error that the variant must promise, such as 1e-6, relative to |a||b|, or to norms if it has no
+             other bound. None: any. Without a variant, the fastest that promises it computes. The type stays.
 
     An argument that does not fit raises a TypeError or a ValueError that names it. A variant that cannot run
-    here raises Unavailable.
+    here, or an accuracy that none has, raises Unavailable.
     """
-    if type(a) is np.ndarray and type(b) is np.ndarray and variant is None and threads is None and not params:
+    plain = variant is None and threads is None and not params and accuracy is None
+    if plain and type(a) is np.ndarray and type(b) is np.ndarray:
         c: Any = _plain(a, b, out)
         if c is not None:
             return c  # type: ignore[no-any-return]
@@ -81,6 +86,10 @@ def matmul(
     else:
         z = _check_out(out, x, y, shape)
     threads, params = _settings(variant, threads, params, x.device)
+    promise = None
+    if accuracy is not None:
+        promise = _promise(accuracy, x, y, z, variant, threads or 0, a, b)
+        variant = variant or ("parallel/packed" if x.device == "cpu" else None)
     if 0 not in shape:
         if not fresh:
             _announce(out)
@@ -90,7 +99,7 @@ def matmul(
             _on_processors(x, y, z, variant, threads or 0)
         else:
             for p, q, r in zip(*(o.matrices(z.stack) for o in (x, y, z)), strict=True):
-                _device.multiply(p, q, r, a, variant, params)
+                _device.multiply(p, q, r, a, variant, params, promise)
     return out
 
 
@@ -211,6 +220,27 @@ def _settings(
     if device == "cpu" and chosen:
         raise ValueError(f"params is {chosen}, but variants on processors have none")
     return threads, chosen
+
+
+def _promise(
+    accuracy: Any, x: Operand, y: Operand, z: Operand, variant: str | None, threads: int, a: Any, b: Any
+) -> tuple[float, float] | None:
+    """Checks what is promised on processors. For a GPU, returns the accuracy and what must be known of the operands."""
+    if isinstance(accuracy, bool) or not isinstance(accuracy, float | int | np.floating):
+        raise TypeError(f"accuracy is {accuracy!r}, must be a number or None")
+    accuracy = float(accuracy)
+    if not 0 < accuracy < 1:
+        raise ValueError(f"accuracy is {accuracy:g}, must be between 0 and 1, such as 1e-6")
+    if x.device != "cpu":
+        return accuracy, _device.least_share(a, b) if z.type == "f32" else 0.0
+    if x.type in ("c64", "c128"):
+        raise ValueError(f"accuracy is {accuracy:g}, but complex products have no bound: leave it None")
+    rows, cols = (z.cols, z.rows) if z.by_columns else (z.rows, z.cols)
+    bound = _library.bound(x.type, variant, threads, (rows, cols, x.cols))
+    if not bound <= accuracy:
+        text = f"the best that can be promised here is {1.005 * bound:.3g}, in {NAMES[x.type]}"
+        raise Unavailable(f"accuracy {accuracy:g}: {text}")
+    return None
 
 
 def _empty(like: Any, shape: tuple[int, ...]) -> Any:
