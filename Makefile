@@ -73,7 +73,7 @@ sanitize: ## run every rung on the GPU under NVIDIA's checkers of addresses, rac
 	@scripts/sanitize.sh
 
 # CONTRIBUTING.md says what each of these checks is.
-SLOW := test lint generated width cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 mpich race hosts libgemm netlib scipy rename paths install fuzz grade
+SLOW := test lint generated width neon cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 mpich race hosts libgemm netlib scipy rename paths install fuzz grade
 .PHONY: $(addprefix slow-,$(SLOW))
 slow-tests: $(addprefix slow-,$(or $(ONLY),$(SLOW))) ## run the checks that .ci/run leaves out, or ONLY some of them
 
@@ -88,6 +88,14 @@ slow-width:
 	@[ "$$(uname -m)" = x86_64 ] || { echo "slow-tests: width needs x86-64, and this is $$(uname -m)" >&2; exit 1; }
 	GEMM_TEST_REQUIRE= GOARCH=386 CGO_ENABLED=0 $(GO) test -short . ./gf256 ./blas ./internal/block ./internal/kernel ./internal/tuned ./cuda ./mpi/plan
 	GOARCH=386 CGO_ENABLED=0 $(GO) test -short -run 'TestUnaligned|TestFor$$|TestChunks' ./parallel ./pool
+
+NEON = GOARCH=arm64 CGO_ENABLED=0 GEMM_CPU=neon GEMM_TEST_REQUIRE= $(GO)
+slow-neon:
+	$(NEON) vet ./internal/kernel/... ./internal/peak
+	$(NEON) test -short -count=1 -exec qemu-aarch64-static -v -run '^TestNEON$$' ./internal/kernel | grep -- '--- PASS: TestNEON'
+	$(NEON) test -short -exec qemu-aarch64-static ./internal/kernel ./internal/peak ./internal/block ./gf256
+	$(NEON) test -short -exec qemu-aarch64-static -run '^Test[DZ][a-z0-9]*$$' ./blas
+	$(NEON) test -short -exec qemu-aarch64-static -run '^TestVariants$$/^serial$$/^packed$$' ./serial
 
 slow-cgocheck:
 	GEMM_TEST_CONFORMANCE=all CGO_ENABLED=1 GOEXPERIMENT=cgocheck2 $(GO) test -tags mpi ./mpi ./mpi/comm

@@ -106,7 +106,7 @@ func newPrecise[T gemm.Number](a, b gemm.Matrix[T]) precise {
 		hi, lo, abs := p.hi[i*n:][:n], p.lo[i*n:][:n], p.abs[i*n:][:n]
 		for l, x := range left[i*k:][:k] {
 			for j, y := range right[l*n:][:n] {
-				product := x * y
+				product := float64(x * y) // not to be fused with the sum
 				rest := math.FMA(x, y, -product)
 				sum := hi[j] + product
 				z := sum - hi[j]

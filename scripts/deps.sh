@@ -5,9 +5,7 @@
 #
 # run     the libraries of the family reference; Open MPI and a C compiler, to build and
 #         run gemm on several ranks
-# test    needed by make test in addition: a C compiler for the race detector, pip for the
-#         compiler of CUDA kernels, NumPy to compare libgemm with, and MPICH, which is not the
-#         default where Open MPI is
+# test    needed by make test and .ci/run in addition: a C compiler, pip, NumPy, MPICH and qemu
 # lib     needed by examples/lib/run.sh in addition: Octave and a Fortran compiler
 # python  needed by make wheel and make python-test: pip, a C compiler and Python's module venv
 # peers   needed by make peers in addition: pip, a C compiler and libxsmm
@@ -47,6 +45,7 @@ run|libc6-dev|headers|libraries in processes of their own, go test -race, the fa
 run|python3-pip|toolkit|the family cuda, to fetch the headers that a CUDA toolkit has
 test|python3-pip|pipped|scripts/nvrtc.sh and scripts/cuda.sh, the compiler and the disassembler of CUDA kernels and the headers of gemm-cuda
 test|python3-numpy|numpy|the tests of libgemm with NumPy
+test|qemu-user-static|program qemu-aarch64-static|the tests of the kernels for arm64 on an emulated processor
 test|mpich|program mpiexec.hydra|the tests of the family mpi on the ranks of MPICH
 test|libmpich-dev|module mpich|the tests of the family mpi with MPICH, to build them
 python|gcc|program gcc|make wheel, for the library in the Python package

@@ -380,7 +380,7 @@ func twoSum(a, b float64) (s, e float64) {
 
 // twoProd returns p = fl(a·b) and the error e with a·b = p + e.
 func twoProd(a, b float64) (p, e float64) {
-	p = a * b
+	p = float64(a * b) // the conversion: a sum that uses p must not fuse with the product
 	return p, math.FMA(a, b, -p)
 }
 

@@ -63,7 +63,7 @@ func (e *task[T]) sumUp(ctx context.Context, m, n, k int, a, b, c []Term[T], fre
 	p := e.sumPlan(m, n, k)
 	e.a = grown(e.a, up(p.MC, e.kernel.MR)*p.KC)
 	for w := range p.Workers {
-		e.workers[w].b = grown(e.workers[w].b, up(p.NC, e.kernel.NR)*p.KC)
+		e.workers[w].b = grown(e.workers[w].b, max(up(p.NC, e.kernel.NR), e.kernel.MR)*p.KC)
 	}
 	g, s := &e.job, &e.sum
 	s.a, s.b, s.c = append(s.a[:0], a...), append(s.b[:0], b...), append(s.c[:0], c...)
@@ -112,7 +112,7 @@ func (e *Engine[T]) sumPlan(m, n, k int) Plan {
 // SumWorkspace returns the size of the buffers of Sum for an m×n×k product without a fresh target, in elements.
 func (e *Engine[T]) SumWorkspace(m, n, k int) int {
 	p := e.sumPlan(m, n, k)
-	return up(p.MC, e.kernel.MR)*p.KC + up(p.NC, e.kernel.NR)*p.KC*p.Workers + m*n
+	return up(p.MC, e.kernel.MR)*p.KC + max(up(p.NC, e.kernel.NR), e.kernel.MR)*p.KC*p.Workers + m*n
 }
 
 // packSum forms a chunk of the panel of A's sum, and packs it if A is packed.

@@ -5,6 +5,7 @@ package cpu
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -22,10 +23,11 @@ const (
 	AVX2       ISA = "avx2"        // AVX2, FMA, F16C and GFNI; 16 registers of 32 bytes
 	AVX2NoGFNI ISA = "avx2-nogfni" // AVX2, FMA and F16C
 	SSSE3      ISA = "ssse3"       // SSE to SSSE3; 16 registers of 16 bytes, no fused multiply-add
+	NEON       ISA = "neon"        // of arm64, where Go always has it; 32 registers of 16 bytes
 	Generic    ISA = "generic"     // portable Go
 )
 
-// features are the features that the processor and the operating system need for each instruction set on amd64. The
+// features are the features that the processor and the operating system need for each instruction set. The
 // operating system must save the wide registers of a thread; cpuid.Supports checks that.
 var features = []struct {
 	isa  ISA
@@ -36,7 +38,14 @@ var features = []struct {
 	{AVX2, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.F16C, cpuid.GFNI}},
 	{AVX2NoGFNI, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.F16C}},
 	{SSSE3, []cpuid.FeatureID{cpuid.SSSE3}},
+	{NEON, []cpuid.FeatureID{cpuid.ASIMD}},
 	{Generic, nil},
+}
+
+func init() {
+	if runtime.GOARCH == "arm64" {
+		cpuid.CPU.Enable(cpuid.ASIMD) // cpuid finds it on Linux and macOS only
+	}
 }
 
 // Supported returns the instruction sets of this processor, widest first; the last one is Generic. GEMM_CPU is ignored.

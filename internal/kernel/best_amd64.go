@@ -94,24 +94,3 @@ func packMatrices(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
 		}
 	}
 }
-
-func nibbleWords(rows int) int { return 4 * rows }
-
-// packNibbles packs two tables for each element; see gf.Nibbles.
-func packNibbles(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
-	table := gf.Nibbles()
-	for i := range rows {
-		for l, x := range a[i*lda:][:k] {
-			*(*[4]uint64)(dst[4*(l*rows+i):]) = table[x.Byte()]
-		}
-	}
-}
-
-// detected returns the instruction set to use.
-func detected() cpu.ISA {
-	isa, err := cpu.Detect()
-	if err != nil {
-		return cpu.Generic // the command has reported the error
-	}
-	return isa
-}

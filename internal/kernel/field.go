@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"gemm/gf256"
+	"gemm/internal/kernel/gf"
 )
 
 // Into is the way in which a micro-kernel in GF(2⁸) writes C.
@@ -91,4 +92,16 @@ func (f *Field) Pack(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
 	}
 	_, _ = dst[k*f.words(rows)-1], a[(rows-1)*lda+k-1]
 	f.pack(rows, k, dst, a, lda)
+}
+
+func nibbleWords(rows int) int { return 4 * rows }
+
+// packNibbles packs two tables for each element; see gf.Nibbles.
+func packNibbles(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
+	table := gf.Nibbles()
+	for i := range rows {
+		for l, x := range a[i*lda:][:k] {
+			*(*[4]uint64)(dst[4*(l*rows+i):]) = table[x.Byte()]
+		}
+	}
 }

@@ -19,13 +19,7 @@ func portable[T Float]() Kernel[T] {
 				copy(dst[i*ldd:][:cols], src[i*lds:])
 			}
 		},
-		split: func(rows, slivers int, dst []T, next int, src []T, lds int) {
-			for i := range rows {
-				for s := range slivers {
-					copy(dst[s*next+i*4:][:4], src[i*lds+s*4:])
-				}
-			}
-		},
+		split: splitBy[T](4),
 		transpose: func(rows, cols int, dst []T, ldd int, src []T, lds int) {
 			for i := range rows {
 				for l, x := range src[i*lds:][:cols] {
@@ -41,6 +35,17 @@ func portable[T Float]() Kernel[T] {
 				}
 			}
 		},
+	}
+}
+
+// splitBy returns the Split into slivers of nr columns.
+func splitBy[T Float](nr int) Split[T] {
+	return func(rows, slivers int, dst []T, next int, src []T, lds int) {
+		for i := range rows {
+			for s := range slivers {
+				copy(dst[s*next+i*nr:][:nr], src[i*lds+s*nr:])
+			}
+		}
 	}
 }
 

@@ -3,15 +3,18 @@
 // which a micro-kernel reads them. The outer loops are in gemm/internal/block.
 //
 // A micro-kernel is a value of type Kernel, so the outer loops do not know whether it is portable Go or
-// assembly. The assembly is in gemm/internal/kernel/f32, f64, vector and gf; the programs in _asm generate it.
+// assembly. The assembly for arm64 is here, other assembly in f16, f32, f64, vector and gf; the programs in _asm generate it.
 // Micro-kernels in GF(2⁸) have a type of their own, Field.
 package kernel
 
 import (
 	"unsafe"
 
+	"gemm/internal/cpu"
 	"gemm/internal/kernel/vector"
 )
+
+//go:generate go run -C _asm ./neon kernel ../neon_arm64.s
 
 // Float is the set of element types of floating-point kernels.
 type Float = vector.Float
@@ -216,4 +219,13 @@ func (k *Kernel[T]) Add(rows, cols int, dst []T, ldd int, x []T, ldx int, alpha 
 	}
 	_, _, _ = dst[(rows-1)*ldd+cols-1], x[(rows-1)*ldx+cols-1], y[(rows-1)*ldy+cols-1]
 	k.add(rows, cols, dst, ldd, x, ldx, alpha, y, ldy)
+}
+
+// detected returns the instruction set to use.
+func detected() cpu.ISA {
+	isa, err := cpu.Detect()
+	if err != nil {
+		return cpu.Generic // the command has reported the error
+	}
+	return isa
 }

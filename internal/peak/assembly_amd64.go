@@ -29,14 +29,6 @@ func assembly(pipe string, isa cpu.ISA) (loop, bool) {
 	return loop{}, false
 }
 
-// nibbles returns the products with 2 of the elements 0 to 15, and of these times 16.
-func nibbles() (low, high [16]uint8) {
-	for i := range uint8(16) {
-		low[i], high[i] = doubles[i], doubles[i<<4]
-	}
-	return low, high
-}
-
 // Multiplication by 2 and by its inverse in GF(2⁸), as matrices of 8×8 bits. Bit i of the product is the
 // parity of the factor AND byte 7 − i of the matrix.
 const (

@@ -18,6 +18,7 @@ import (
 )
 
 //go:generate go run -C ../kernel/_asm ./peak -out ../../peak/fma_amd64.s -pkg peak
+//go:generate go run -C ../kernel/_asm ./neon peak ../../peak/fma_arm64.s
 
 // This is the last package with code of these generators; the sums of all of it are checked by internal/kernel.
 //go:generate go test ../kernel -run ^TestGenerated$ -update
@@ -93,6 +94,14 @@ var doubles = func() (table [256]uint8) {
 	}
 	return table
 }()
+
+// nibbles returns the products with 2 of the elements 0 to 15, and of these times 16.
+func nibbles() (low, high [16]uint8) {
+	for i := range uint8(16) {
+		low[i], high[i] = doubles[i], doubles[i<<4]
+	}
+	return low, high
+}
 
 // lookUp8 sets x[i] = table[x[i]] ^ b for every i, n times. Each look-up depends on the one before, so the
 // compiler cannot drop any.

@@ -83,6 +83,8 @@ func (v *View) core(typ string) core {
 		vector = 64
 	case v.ISA == "avx2", v.ISA == "avx2-nogfni" && typ != field:
 		vector = 32
+	case v.ISA == "neon":
+		vector = 16
 	}
 	if vector > 0 {
 		c.lanes = vector / c.size

@@ -3,3 +3,4 @@
 package f16
 
 //go:generate go run -C ../_asm ./convert -pkg f16 -out ../f16/convert_amd64.s
+//go:generate go run -C ../_asm ./neon f16 ../f16/convert_arm64.s

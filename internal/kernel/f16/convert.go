@@ -1,6 +1,8 @@
+//go:build amd64 || arm64
+
 package f16
 
-// n is a multiple of 8. The functions need AVX2 and F16C.
+// n is a multiple of 8. On amd64 the functions need AVX2 and F16C.
 
 // WidenF16 converts f16 to float32.
 //

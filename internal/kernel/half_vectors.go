@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package kernel
 
 import (
@@ -11,7 +13,7 @@ import (
 
 // converts reports whether the instruction set to use has vectors of half precision.
 var converts = sync.OnceValue(func() bool {
-	return slices.Contains([]cpu.ISA{cpu.AVX512, cpu.AVX2, cpu.AVX2NoGFNI}, detected())
+	return slices.Contains([]cpu.ISA{cpu.AVX512, cpu.AVX2, cpu.AVX2NoGFNI, cpu.NEON}, detected())
 })
 
 // widenVectors converts the first numbers of src to dst, and returns how many.
