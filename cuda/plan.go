@@ -37,7 +37,7 @@ type Plan struct {
 	Batch int // products of a batch; 0: one product, and no batch
 	// Resident is the most blocks of a Persistent kernel; 0: one for each tile.
 	Resident int
-	Instead  bool // of the rung that was asked for
+	Instead  bool // it computes in place of the requested rung
 	// Ignored is the reason why a setting that gemm tune found is not used; empty if it is, or if there is none.
 	Ignored string
 }

@@ -48,7 +48,7 @@ type Fallback struct {
 }
 
 // rounded adds the kernel that rounds A, or B, and the one that multiplies. If that has three products, the rung that
-// computes those whose operands do not fit comes after it.
+// computes operands that do not fit comes after it.
 func (q *Sequence) rounded(kernel Launch, op Operation, depth int, from [2]place, c Operand) error {
 	const boxOfB = 32 // columns
 	t, ld, program := q.Tile, max(1, ceil(depth, 8))*8, nvrtc.Program{Name: "tf32.cu", Source: kernels.TF32}

@@ -167,7 +167,7 @@ func printRequests(out io.Writer, requests []float64, cases []plan.Case, rows []
 		for _, r := range rows {
 			i := slices.IndexFunc(cases, func(k plan.Case) bool { return measures(k, r) })
 			if i < 0 || !r.Speed() || problemOf(r) != problem || gemm.TypeNamed(r.Type).IsField() ||
-				r.Experiment == record.IteratedProduct { // whose bound is not that of one product
+				r.Experiment == record.IteratedProduct { // which has another bound than one product
 				continue
 			}
 			k := cases[i]

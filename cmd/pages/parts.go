@@ -97,8 +97,8 @@ func (r *committed) Documents() []page.Text {
 	})
 }
 
-// Beside returns the rows with these variants and parameters of the same shape as a row, nil where there is none.
-func (r *committed) Beside(one record.Record, labels ...string) []*record.Record {
+// Next returns the rows with these variants and parameters of the same shape as a row, nil where there is none.
+func (r *committed) Next(one record.Record, labels ...string) []*record.Record {
 	rows := make([]*record.Record, len(labels))
 	for i := range r.Records {
 		x := &r.Records[i]

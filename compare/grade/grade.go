@@ -268,7 +268,7 @@ func (g *grader) measure(ctx context.Context, e *entry) error {
 	return ctx.Err()
 }
 
-// exact reports whether another turn of a row would tell little.
+// exact reports whether another turn of a row is not needed.
 func exact(r record.Record) bool {
 	slow, fast := bounds(&r)
 	return fast < 1.03*slow
