@@ -118,7 +118,7 @@ func (p *Process) Kill() {
 // exchange sends a request and the bytes of sent behind it, and returns the answer, whose bytes fill received. It also
 // returns the time from the request to the answer. A process whose answer does not come, or whose context ends
 // meanwhile, has ended when exchange returns; then the error is the context's, or a ipc.ExitError. The limit of the
-// processor time is for so many calls, and for one to warm up. The process cannot raise it.
+// processor time is for this number of calls, and for one to warm up. The process cannot raise it.
 func (p *Process) exchange(ctx context.Context, request string, sent, received [][]byte, calls int) (string, clocks,
 	error) {
 	if err := ctx.Err(); err != nil {
