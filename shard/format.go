@@ -40,11 +40,10 @@ import (
 //	64+D+T      S  payload, S = ⌈bytes of the file / k⌉
 //
 // and then the table, the description and the header again, so that neither a lost beginning nor a lost end takes
-// them. Version 1 has no description and no copies, and its table follows the payload.
+// them.
 const (
 	magic       = "gemm-rs\n"
 	version     = 2
-	oldVersion  = 1
 	checksums   = 1 // CRC-32C
 	headerBytes = 64
 	entryBytes  = 4 // of the table
@@ -134,30 +133,13 @@ func (s Set) tableBytes() int64 {
 }
 
 // payloadAt returns the offset of the payload.
-func (s Set) payloadAt() int64 {
-	if s.Version == oldVersion {
-		return headerBytes
-	}
-	return s.headBytes() + s.tableBytes()
-}
+func (s Set) payloadAt() int64 { return s.headBytes() + s.tableBytes() }
 
 // tablesAt returns the offsets of the tables, which are equal.
-func (s Set) tablesAt() []int64 {
-	end := s.payloadAt() + s.Payload()
-	if s.Version == oldVersion {
-		return []int64{end}
-	}
-	return []int64{s.headBytes(), end}
-}
+func (s Set) tablesAt() [2]int64 { return [2]int64{s.headBytes(), s.payloadAt() + s.Payload()} }
 
 // Size returns the bytes of a shard.
-func (s Set) Size() int64 {
-	end := s.payloadAt() + s.Payload() + s.tableBytes()
-	if s.Version == oldVersion {
-		return end
-	}
-	return end + s.headBytes()
-}
+func (s Set) Size() int64 { return 2*s.payloadAt() + s.Payload() }
 
 // String describes the shards.
 func (s Set) String() string {
@@ -233,7 +215,7 @@ func parseHeader(b []byte, describe func(n int) ([]byte, error)) (header, error)
 		return h, damage{"it does not begin as a shard does"}
 	case le.Uint32(b[60:]) != crc32.Checksum(b[:60], castagnoli):
 		return h, damage{"the header does not have its checksum"}
-	case h.Version != version && h.Version != oldVersion || b[11] != checksums:
+	case h.Version != version || b[11] != checksums:
 		return h, fmt.Errorf("its version is %d with checksums of kind %d, this program reads %d and %d: use a newer gemm",
 			h.Version, b[11], version, checksums)
 	case h.Data < 1 || h.Parity < 1 || h.Shards() > gf256.MaxShards || h.index >= h.Shards() ||
@@ -242,7 +224,7 @@ func parseHeader(b []byte, describe func(n int) ([]byte, error)) (header, error)
 		return h, damage{fmt.Sprintf("the header says what cannot be: shard %d of %v in blocks of %d", h.index,
 			h.Set, h.Block)}
 	}
-	if n := int(le.Uint16(b[18:])); n > 0 && h.Version != oldVersion {
+	if n := int(le.Uint16(b[18:])); n > 0 {
 		text, err := describe(n)
 		if err != nil {
 			return h, err
@@ -265,17 +247,14 @@ func readHead(file io.ReaderAt, size int64) (h header, front []byte, whole bool,
 	if err = readFull(file, front, 0); err != nil {
 		return h, front, false, err
 	}
-	if h, err = parseHeader(front, describer(file, func(int) int64 { return headerBytes })); err == nil &&
-		h.Version == oldVersion {
-		return h, front, true, nil
-	}
+	h, err = parseHeader(front, describer(file, func(int) int64 { return headerBytes }))
 	back := make([]byte, headerBytes)
 	if readFull(file, back, max(size-headerBytes, 0)) != nil {
 		return h, front, false, err
 	}
 	last, lastErr := parseHeader(back, describer(file, func(n int) int64 { return size - headerBytes - int64(n) }))
 	switch {
-	case lastErr != nil || last.Version == oldVersion || last.Size() != size:
+	case lastErr != nil || last.Size() != size:
 		return h, front, false, err
 	case err != nil:
 		return last, front, false, nil
@@ -337,12 +316,8 @@ func (s Set) entries(p []byte) []byte {
 func (w *writer) finish() error {
 	tables := w.tablesAt()
 	sum, err := tableSum(w.file, w.Set, tables[0], func(p []byte, off int64) error {
-		for _, at := range tables[1:] {
-			if _, err := w.file.WriteAt(p, at+off); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := w.file.WriteAt(p, tables[1]+off)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("%s: its table cannot be completed: %w", w.file.Name(), output.Cause(err))
@@ -353,7 +328,7 @@ func (w *writer) finish() error {
 	}
 	w.table = sum
 	head := append(w.encode(), w.description...)
-	if _, err := w.file.WriteAt(head, 0); err != nil || w.Version == oldVersion {
+	if _, err := w.file.WriteAt(head, 0); err != nil {
 		return err
 	}
 	_, err = w.file.WriteAt(append([]byte(w.description), head[:headerBytes]...), w.Size()-w.headBytes())

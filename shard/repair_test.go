@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"gemm/gemmtest"
-	"gemm/internal/output"
 )
 
 // spoil changes a byte of a block of a shard.
@@ -19,22 +18,6 @@ func spoil(t testing.TB, dir string, set Set, shard int, block int64) {
 	b := read(t, dir, FileName(shard))
 	b[set.payloadAt()+block*int64(set.Block)]++
 	write(t, dir, FileName(shard), b)
-}
-
-// old rewrites shards in version 1 of the format.
-func old(t testing.TB, dir string, set Set) Set {
-	t.Helper()
-	older := set
-	older.Version = oldVersion
-	var files output.Group
-	for i := range set.Shards() {
-		w, err := newWriter(&files, dir, header{Set: older, index: i}, 0o644)
-		gemmtest.Must(t, err)
-		gemmtest.Must(t, w.write(payload(t, dir, i, set), 0))
-		gemmtest.Must(t, w.finish())
-	}
-	gemmtest.Must(t, files.Commit(t.Context()))
-	return older
 }
 
 // all returns the bytes of all shards.
@@ -46,42 +29,37 @@ func all(t testing.TB, dir string, set Set) (shards [][]byte) {
 	return shards
 }
 
-// TestRepairByBlock damages more shards than there are parities, each in other stripes. Both versions of the format
-// restore the file, and the shards byte for byte.
+// TestRepairByBlock damages more shards than there are parities, each in other stripes. The repair
+// restores the file, and the shards byte for byte.
 func TestRepairByBlock(t *testing.T) {
 	c := newCoder(t)
 	data := random(4*64*20-5, 1)
-	for _, version := range []int{oldVersion, version} {
-		dir, set := encode(t, c, data, 4, 2, Vandermonde)
-		if version == oldVersion {
-			set = old(t, dir, set)
-		}
-		whole := all(t, dir, set)
-		for i := range 6 { // two in each stripe, and some stripes of none
-			for _, block := range []int64{int64(3 * i), int64(3*i+3) % 18, 19} {
-				if block < 19 || i < 2 {
-					spoil(t, dir, set, i, block)
-				}
+	dir, set := encode(t, c, data, 4, 2, Vandermonde)
+	whole := all(t, dir, set)
+	for i := range 6 { // two in each stripe, and some stripes of none
+		for _, block := range []int64{int64(3 * i), int64(3*i+3) % 18, 19} {
+			if block < 19 || i < 2 {
+				spoil(t, dir, set, i, block)
 			}
 		}
-		r, err := c.Verify(t.Context(), dir)
-		if err != nil || len(r.Good()) > 0 || r.Lost.Stripes > 0 || r.Enough() != nil {
-			t.Fatalf("%+v, %v", r, err)
-		}
-		if s := r.Shards[1]; s.State != Damaged || s.BadBlocks != 3 || s.Reason != "3 of 20 blocks are bad: 3,6,19" ||
-			!slices.Equal(s.Bad, []Span{{3, 3}, {6, 6}, {19, 19}}) {
-			t.Errorf("version %d: shard 1 is %+v", version, s)
-		}
-		out := filepath.Join(t.TempDir(), "out")
-		if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out}); err != nil ||
-			!bytes.Equal(read(t, out), data) {
-			t.Errorf("version %d: the file does not come back: %v", version, err)
-		}
-		gemmtest.Must(t, failure(c.Reconstruct(t.Context(), Reconstruction{Dir: dir, Repair: true})))
-		for i, b := range all(t, dir, set) {
-			if !bytes.Equal(b, whole[i]) {
-				t.Errorf("version %d: shard %d is not what it was", version, i)
-			}
+	}
+	r, err := c.Verify(t.Context(), dir)
+	if err != nil || len(r.Good()) > 0 || r.Lost.Stripes > 0 || r.Enough() != nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if s := r.Shards[1]; s.State != Damaged || s.BadBlocks != 3 || s.Reason != "3 of 20 blocks are bad: 3,6,19" ||
+		!slices.Equal(s.Bad, []Span{{3, 3}, {6, 6}, {19, 19}}) {
+		t.Errorf("shard 1 is %+v", s)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out}); err != nil ||
+		!bytes.Equal(read(t, out), data) {
+		t.Errorf("the file does not come back: %v", err)
+	}
+	gemmtest.Must(t, failure(c.Reconstruct(t.Context(), Reconstruction{Dir: dir, Repair: true})))
+	for i, b := range all(t, dir, set) {
+		if !bytes.Equal(b, whole[i]) {
+			t.Errorf("shard %d is not what it was", i)
 		}
 	}
 }
@@ -119,7 +97,6 @@ func TestPartsOfShards(t *testing.T) {
 	const head, table, payload = 64, 4 * 20, 64 * 20
 	for name, test := range map[string]struct {
 		harm   func(b []byte) []byte
-		old    bool
 		bad    int64 // blocks of shard 0
 		reason string
 	}{
@@ -143,24 +120,9 @@ func TestPartsOfShards(t *testing.T) {
 			copy(b[head+table+payload:], b[head:head+4])
 			return b
 		}, bad: 20, reason: "the table of checksums does not have its own"},
-		"old, no end": {old: true, harm: func(b []byte) []byte { return b[:head+payload+4*5] },
-			bad: 15, reason: "60 bytes are missing"},
-		"old, no table": {old: true, harm: func(b []byte) []byte { return b[:head+payload] },
-			bad: 20, reason: "no block is good"},
-		"old, header changed": {old: true, harm: func(b []byte) []byte { b[12] ^= 255; b[40]++; return b },
-			reason: "a header is damaged"},
-		"old, header's sum": {old: true, harm: func(b []byte) []byte { b[62]++; return b },
-			reason: "a header is damaged"},
-		"old, header is gone": {old: true, harm: func(b []byte) []byte { clear(b[:head]); return b },
-			bad: 20, reason: "it does not begin"},
-		"old, table is forged": {old: true, harm: func(b []byte) []byte { clear(b[8:16]); b[62]++; return b },
-			bad: 20, reason: "checksum"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, set := encode(t, c, data, 4, 2, Cauchy)
-			if test.old {
-				set = old(t, dir, set)
-			}
 			whole := all(t, dir, set)
 			write(t, dir, FileName(0), test.harm(read(t, dir, FileName(0))))
 			for i := 1; i < 6; i++ {
@@ -226,8 +188,6 @@ func TestRepairProves(t *testing.T) {
 func FuzzHeader(f *testing.F) {
 	s := Set{Data: 2, Parity: 1, Matrix: Cauchy, Length: 5, Block: 2, Version: version}
 	f.Add(header{Set: s, index: 1}.encode())
-	s.Version = oldVersion
-	f.Add(header{Set: s, index: 2}.encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, front, whole, err := readHead(bytes.NewReader(b), int64(len(b)))
 		if len(front) != headerBytes {
@@ -241,7 +201,7 @@ func FuzzHeader(f *testing.F) {
 		}
 		if !whole || !bytes.Equal(b[:headerBytes], h.encode()) {
 			back := b[len(b)-headerBytes:]
-			if h.Version != oldVersion && !bytes.Equal(back, h.encode()) && !bytes.Equal(b[:headerBytes], h.encode()) {
+			if !bytes.Equal(back, h.encode()) && !bytes.Equal(b[:headerBytes], h.encode()) {
 				t.Fatalf("%+v is not in % x", h, b)
 			}
 		}
