@@ -120,11 +120,7 @@ func (d *Driver) put(rows []record.Record, traces []record.Trace) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	err := d.Store.Put(rows...)
-	if err == nil && len(traces) > 0 {
-		err = d.Store.PutTraces(traces...)
-	}
-	if err != nil {
+	if err := d.Store.Put(record.Document{Records: rows, Traces: traces}); err != nil {
 		return err
 	}
 	for _, t := range traces {
@@ -176,7 +172,8 @@ func (d *Driver) begin(ctx context.Context, cases []plan.Case) (*run.Executors, 
 	if d.to != nil && err == nil {
 		d.to.Found(run.Found{Host: b.Host, Run: p.Info, Measurements: measured, Libraries: found.Libraries})
 	}
-	return p, errors.Join(err, d.Store.PutHost(b.Host), d.Store.PutRun(p.Info), d.Store.PutMeasurements(measured...))
+	return p, errors.Join(err, d.Store.Put(record.Document{Hosts: []record.Host{b.Host}, Runs: []record.RunInfo{p.Info},
+		Measurements: measured}))
 }
 
 // abandon stores the row of a case that is given up.

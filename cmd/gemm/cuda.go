@@ -283,7 +283,7 @@ func addCounters(c *cli.Context, store *record.Store, cases []plan.Case, rows []
 				gpu := *row.GPU
 				gpu.Counters = counters
 				rows[i].GPU = &gpu
-				if err := store.Put(rows[i]); err != nil {
+				if err := store.Put(record.Document{Records: rows[i : i+1]}); err != nil {
 					return err
 				}
 			}

@@ -15,10 +15,7 @@ import (
 func TestTableHasTheSharesOfTheRecords(t *testing.T) {
 	doc, wants := reporttest.Shares()
 	var store record.Store
-	for _, h := range doc.Hosts {
-		gemmtest.Must(t, store.PutHost(h))
-	}
-	gemmtest.Must(t, store.Put(doc.Records...))
+	gemmtest.Must(t, store.Put(record.Document{Hosts: doc.Hosts, Records: doc.Records}))
 	var out strings.Builder
 	printRows(&out, store.Rows(doc.Records))
 	lines := strings.Split(out.String(), "\n")

@@ -2,8 +2,8 @@ package tune
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"sync"
@@ -49,16 +49,8 @@ func (s GPUSetting) String() string {
 
 // params returns the parameters that request the setting; none if it is empty.
 func (s GPUSetting) params() gemm.Params {
-	p := gemm.Params{}
-	if s.Tile != "" {
-		p["tile"] = s.Tile
-	}
-	if s.Stages > 0 {
-		p["stages"] = s.Stages
-	}
-	if s.Split > 0 {
-		p["split"] = s.Split
-	}
+	p := gemm.Params{"tile": s.Tile, "stages": s.Stages, "split": s.Split}
+	maps.DeleteFunc(p, func(_ string, value any) bool { return value == "" || value == 0 })
 	return p
 }
 
@@ -152,7 +144,7 @@ func (d *Device) measurer() func(ctx context.Context, cases []plan.Case, b plan.
 	return func(ctx context.Context, cases []plan.Case, b plan.Budget) (record.Document, error) {
 		store := &record.Store{}
 		if last != nil {
-			if err := store.PutRun(*last); err != nil {
+			if err := store.Put(record.Document{Runs: []record.RunInfo{*last}}); err != nil {
 				return record.Document{}, err
 			}
 		}
@@ -182,14 +174,7 @@ func (d *Device) record(doc record.Document) error {
 	if d.Records == nil {
 		return nil
 	}
-	var err error
-	for _, h := range doc.Hosts {
-		err = errors.Join(err, d.Records.PutHost(h))
-	}
-	for _, r := range doc.Runs {
-		err = errors.Join(err, d.Records.PutRun(r))
-	}
-	return errors.Join(err, d.Records.Put(doc.Records...))
+	return d.Records.Put(record.Document{Hosts: doc.Hosts, Runs: doc.Runs, Records: doc.Records})
 }
 
 // Failed returns an error if the default of a search could not be measured.

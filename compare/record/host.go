@@ -147,22 +147,18 @@ func (h Host) Crowded(threads int) note.Note {
 	return note.Note{}
 }
 
-// AddCeiling adds a ceiling, unless h has it of the same run.
-func (h *Host) AddCeiling(c Ceiling) {
-	if !slices.ContainsFunc(h.Ceilings, func(old Ceiling) bool {
-		return old.Unit == c.Unit && old.Run == c.Run && old.Device == c.Device && old.Pipe == c.Pipe &&
-			old.Threads == c.Threads
-	}) {
-		h.Ceilings = append(h.Ceilings, c)
-	}
+// AddPeaks adds ceilings and bandwidths, except those that h has of the same run.
+func (h *Host) AddPeaks(ceilings []Ceiling, bandwidths []Bandwidth) {
+	h.Ceilings = union(h.Ceilings, ceilings, func(c Ceiling) Ceiling { c.ISA, c.Gflops = "", 0; return c })
+	h.Bandwidths = union(h.Bandwidths, bandwidths, func(b Bandwidth) Bandwidth { b.GBps = 0; return b })
 }
 
-// AddBandwidth adds a bandwidth, unless h has it of the same run.
-func (h *Host) AddBandwidth(b Bandwidth) {
-	if !slices.ContainsFunc(h.Bandwidths, func(old Bandwidth) bool {
-		return old.Unit == b.Unit && old.Run == b.Run && old.Device == b.Device && old.Name == b.Name &&
-			old.Threads == b.Threads
-	}) {
-		h.Bandwidths = append(h.Bandwidths, b)
+// union returns list with the items of more whose keys are new.
+func union[T any, K comparable](list, more []T, key func(T) K) []T {
+	for _, x := range more {
+		if !slices.ContainsFunc(list, func(old T) bool { return key(old) == key(x) }) {
+			list = append(list, x)
+		}
 	}
+	return list
 }

@@ -243,7 +243,7 @@ func (s *Store) Traced(r Record) bool {
 	return ok
 }
 
-// putHost does what PutHost says, without writing the file.
+// putHost adds h as Put says.
 func (s *Store) putHost(h Host) {
 	i := slices.IndexFunc(s.doc.Hosts, func(old Host) bool { return old.ID == h.ID })
 	if i < 0 {
@@ -257,41 +257,19 @@ func (s *Store) putHost(h Host) {
 	h.MPI = cmp.Or(h.MPI, old.MPI)
 	h.Topology = cmp.Or(h.Topology, old.Topology)
 	h.Ceilings, h.Bandwidths = slices.Clip(h.Ceilings), slices.Clip(h.Bandwidths) // the caller adds to its own
-	for _, c := range old.Ceilings {
-		h.AddCeiling(c)
-	}
-	for _, b := range old.Bandwidths {
-		h.AddBandwidth(b)
-	}
+	h.AddPeaks(old.Ceilings, old.Bandwidths)
 	s.doc.Hosts[i] = h
 }
 
-// add adds all of doc and writes the file.
-func (s *Store) add(doc Document) error {
+// Put adds all of doc and writes the file. What has the same identity is replaced: a row with its trace; a measurement
+// by its run, name and parameters. A host keeps ceilings, bandwidths, GPUs, MPI and topology that its new description
+// does not have. Spans of traces without a beginning or an end are dropped.
+func (s *Store) Put(doc Document) error {
 	if err := s.adopt(doc); err != nil {
 		return err
 	}
 	return s.write()
 }
-
-// PutHost adds h and writes the file. If the host is there already, h replaces its description, but
-// keeps ceilings, bandwidths, GPUs, MPI and topology that h does not have.
-func (s *Store) PutHost(h Host) error { return s.add(Document{Hosts: []Host{h}}) }
-
-// PutRun adds r, or replaces the run with its id, and writes the file.
-func (s *Store) PutRun(r RunInfo) error { return s.add(Document{Runs: []RunInfo{r}}) }
-
-// PutMeasurements adds measurements and writes the file. They replace measurements with the same
-// run, name and parameters.
-func (s *Store) PutMeasurements(m ...Measurement) error { return s.add(Document{Measurements: m}) }
-
-// PutTraces adds traces and writes the file. They replace traces of the same rows. Spans without a
-// beginning or an end are dropped.
-func (s *Store) PutTraces(traces ...Trace) error { return s.add(Document{Traces: traces}) }
-
-// Put adds rows, or replaces the rows with the same identities and removes their traces,
-// and writes the file. Traces of the rows are put after them.
-func (s *Store) Put(records ...Record) error { return s.add(Document{Records: records}) }
 
 // finite returns the finite numbers in xs. JSON has no others, and one of them would make the file unreadable.
 func finite(xs []float64) []float64 {

@@ -69,18 +69,18 @@ func reread(t *testing.T, store *Store) Document {
 func TestTracesGoWithTheirRows(t *testing.T) {
 	var store Store
 	for threads := 1; threads <= 3; threads++ {
-		must(t, errors.Join(store.Put(rowOf(threads)), store.PutTraces(traceOf(threads, threads))))
+		must(t, store.Put(Document{Records: []Record{rowOf(threads)}, Traces: []Trace{traceOf(threads, threads)}}))
 	}
 	before := store.Document()
 	failed := rowOf(2)
 	failed.Status = Failed
-	must(t, store.Put(failed))
+	must(t, store.Put(Document{Records: []Record{failed}}))
 	if !store.Traced(rowOf(1)) || store.Traced(failed) || !store.Traced(rowOf(3)) {
 		t.Errorf("there are traces of rows %v %v %v, want none of the second", store.Traced(rowOf(1)), store.Traced(failed),
 			store.Traced(rowOf(3)))
 	}
 	// The places of the others are still known.
-	must(t, store.PutTraces(traceOf(3, 5)))
+	must(t, store.Put(Document{Traces: []Trace{traceOf(3, 5)}}))
 	doc := reread(t, &store)
 	if len(doc.Traces) != 2 || len(doc.Traces[0].Spans) != 1 || len(doc.Traces[1].Spans) != 5 {
 		t.Errorf("traces %+v; want those of one thread and of three", doc.Traces)
@@ -101,7 +101,7 @@ func TestTracesGoWithTheirRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.json")
 	for i, mode := range []Mode{Create, Resume} {
 		kept := opened(t, path, mode)
-		err = errors.Join(err, kept.PutTraces(traceOf(1, 1), traceOf(2, 2+i)))
+		err = errors.Join(err, kept.Put(Document{Traces: []Trace{traceOf(1, 1), traceOf(2, 2+i)}}))
 		kept.Close()
 	}
 	if doc, loaded := Load(path); errors.Join(err, loaded) != nil || len(doc.Traces) != 2 ||
@@ -115,7 +115,7 @@ func TestPacked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.json.gz")
 	for i, mode := range []Mode{Create, Resume} {
 		store := opened(t, path, mode)
-		must(t, store.Put(rowOf(i+1)))
+		must(t, store.Put(Document{Records: []Record{rowOf(i + 1)}}))
 		store.Close()
 	}
 	data, err := os.ReadFile(path)
@@ -183,14 +183,14 @@ func TestNonFiniteNumbers(t *testing.T) {
 	var s Store
 	trace := traceOf(2, 2)
 	trace.Spans[0].End = math.NaN()
-	must(t, s.PutTraces(trace))
+	must(t, s.Put(Document{Traces: []Trace{trace}}))
 	if doc := reread(t, &s); len(doc.Traces) != 1 || len(doc.Traces[0].Spans) != 1 || doc.Traces[0].Spans[0].Worker != 1 ||
 		!math.IsNaN(trace.Spans[0].End) {
 		t.Errorf("read back %+v; want the span that has an end, and the caller's spans unchanged", doc.Traces)
 	}
 	r := rowAt("test/nan", 2)
 	r.Status, r.Reason.Text = Wrong, "NaN"
-	must(t, s.Put(r))
+	must(t, s.Put(Document{Records: []Record{r}}))
 	if got := reread(t, &s).Records[0]; got.Residual.Known() || got.Median.Known() || got.Variant != "test/nan" {
 		t.Errorf("read back %+v", got)
 	}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,7 +48,7 @@ func (b build) merge(f Found, to Sink) (run, warning string, err error) {
 		m := &f.Measurements[i]
 		m.Host, m.Run, m.Params["build"] = b.Bench.Host.ID, f.Run.ID, b.Name
 	}
-	return f.Run.ID, "", errors.Join(to.PutRun(f.Run), to.PutMeasurements(f.Measurements...))
+	return f.Run.ID, "", to.Put(record.Document{Runs: []record.RunInfo{f.Run}, Measurements: f.Measurements})
 }
 
 // compile builds cmd/gemm-build with the options of b. The source is in the working folder or next to this program.

@@ -34,7 +34,7 @@ func TestProbes(t *testing.T) {
 	for range 2 {
 		found, err := MeasureProbes(t.Context(), probes, "host", "run", time.Millisecond)
 		if err == nil {
-			err = store.PutMeasurements(found...)
+			err = store.Put(record.Document{Measurements: found})
 		}
 		gemmtest.Must(t, err)
 	}

@@ -244,12 +244,12 @@ func (p *Executors) assign(f *Found, unit string) {
 	h, run := &p.Bench.Host, p.Bench.Run
 	for _, c := range f.Host.Ceilings {
 		if c.Run = run; c.Unit == unit {
-			h.AddCeiling(c)
+			h.AddPeaks([]record.Ceiling{c}, nil)
 		}
 	}
 	for _, b := range f.Host.Bandwidths {
 		if b.Run = run; b.Unit == unit {
-			h.AddBandwidth(b)
+			h.AddPeaks(nil, []record.Bandwidth{b})
 		}
 	}
 	for i := range f.Measurements {

@@ -48,9 +48,7 @@ func (k *kept) Keep(rows []record.Record, _ []record.Trace) error {
 	k.rows = append(k.rows, rows...)
 	return k.err
 }
-func (*kept) PutHost(record.Host) error                   { return nil }
-func (*kept) PutRun(record.RunInfo) error                 { return nil }
-func (*kept) PutMeasurements(...record.Measurement) error { return nil }
+func (*kept) Put(record.Document) error { return nil }
 
 // followed follows a process that writes the text about three cases, of which two are in a turn.
 func followed(t *testing.T, p *Executors, of process, text string, err error, to *kept) (*schedule.End, error) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"gemm/compare/record"
 	"gemm/internal/output"
 )
 
@@ -59,5 +60,5 @@ func (r ranks) run(ctx context.Context, task []byte, out io.Writer) error {
 // merge implements process.
 func (r ranks) merge(f Found, to Sink) (run, warning string, err error) {
 	r.assign(&f, "cpu")
-	return r.Bench.Run, "", errors.Join(to.PutHost(r.Bench.Host), to.PutMeasurements(f.Measurements...))
+	return r.Bench.Run, "", to.Put(record.Document{Hosts: []record.Host{r.Bench.Host}, Measurements: f.Measurements})
 }

@@ -61,10 +61,8 @@ type Sink interface {
 	Begin(cases []plan.Case)
 	// Keep stores rows and their traces.
 	Keep(rows []record.Record, traces []record.Trace) error
-	// See record.Store for the others.
-	PutHost(h record.Host) error
-	PutRun(r record.RunInfo) error
-	PutMeasurements(all ...record.Measurement) error
+	// Put stores what else there is, as the Put of a record.Store does.
+	Put(doc record.Document) error
 }
 
 // muchFreed is the number of freed bytes from which garbage is collected before the next cases.

@@ -77,5 +77,6 @@ func (w worker) merge(f Found, to Sink) (run, warning string, err error) {
 		}
 	}
 	w.assign(&f, "gpu")
-	return info.ID, w.other, errors.Join(to.PutHost(*h), to.PutRun(*info), to.PutMeasurements(f.Measurements...))
+	return info.ID, w.other, to.Put(record.Document{Hosts: []record.Host{*h}, Runs: []record.RunInfo{*info},
+		Measurements: f.Measurements})
 }

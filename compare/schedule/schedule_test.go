@@ -213,7 +213,7 @@ func TestResume(t *testing.T) {
 		}
 		w.put(t, []record.Record{r})
 		if test.traced {
-			gemmtest.Must(t, w.store.PutTraces(record.Trace{Key: r.Key, Params: r.Params}))
+			gemmtest.Must(t, w.store.Put(record.Document{Traces: []record.Trace{{Key: r.Key, Params: r.Params}}}))
 		}
 		if err := w.work(t, c.Case()); err != nil {
 			t.Error(err)

@@ -88,7 +88,7 @@ func (w *world) work(t *testing.T, cases ...plan.Case) error {
 
 func (w *world) put(t *testing.T, rows []record.Record) {
 	t.Helper()
-	gemmtest.Must(t, w.store.Put(rows...))
+	gemmtest.Must(t, w.store.Put(record.Document{Records: rows}))
 }
 
 // rows returns the rows in the store as text.
