@@ -54,12 +54,14 @@ func (in results) part(d document) (*page.Page, error) {
 		"table":     func(name string, data any) (page.Text, error) { return tables.Table(name, d.lang, data, funcs) },
 		"typed":     func(lines []string) string { return strings.Join(lines, "\n") },
 		// Formats.
-		"ratio": ratio,
-		"over":  func(x, y record.Number) record.Number { return x / y },
-		"here":  func(e entry) page.Text { return course.here(e, d.lang) },
-		"file":  func(name string) page.Text { return page.Link(name, "results/"+name) },
-		"lines": func(lines []page.Text) page.Text { return page.Join(lines, "<br>") },
-		"coded": func(lines []string) page.Text { return "`" + page.Text(strings.Join(lines, "`<br>`")) + "`" },
+		"ratio":    ratio,
+		"quotient": func(x, y record.Number) record.Number { return x / y },
+		"ms":       func(x float64) string { return known(x, fmt.Sprintf("%.3f", x)) },
+		"over":     func(x float64) string { return known(x, digits(x)) },
+		"here":     func(e entry) page.Text { return course.here(e, d.lang) },
+		"file":     func(name string) page.Text { return page.Link(name, "results/"+name) },
+		"lines":    func(lines []page.Text) page.Text { return page.Join(lines, "<br>") },
+		"coded":    func(lines []string) page.Text { return "`" + page.Text(strings.Join(lines, "`<br>`")) + "`" },
 	})
 	set := page.New(funcs)
 	name := path.Base(d.template)

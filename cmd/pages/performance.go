@@ -22,11 +22,8 @@ import (
 
 func nameOf(r record.Record) string {
 	text := r.Label()
-	if r.IsCube() {
-		text = fmt.Sprintf("%d³", r.N)
-	}
-	if r.Batch > 0 {
-		text = fmt.Sprintf("%d × %s", r.Batch, text)
+	if r.IsCube() && r.Batch == 0 {
+		text += "³"
 	}
 	if r.Op != "nn" {
 		text += ", " + r.Op

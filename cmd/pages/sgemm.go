@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -17,9 +18,10 @@ type sgemm struct {
 	Rows  []sgemmRow
 }
 
-// sgemmRow has times in milliseconds, and cuBLAS's time divided by them. A cell is empty without a measurement.
+// sgemmRow has times in milliseconds, and cuBLAS's time divided by them. What was not measured is not above 0, or Inf.
 type sgemmRow struct {
-	Label, By, Ours, Theirs, Ratio, TheirRatio string
+	Label, By                       string
+	Ours, Theirs, Ratio, TheirRatio float64
 }
 
 // SGEMM returns the rows of all shapes of texts/sgemm.csv. Each row of the collection must be among ours.
@@ -51,8 +53,8 @@ func (r *committed) SGEMM() ([]sgemm, error) {
 			if strings.HasPrefix(label, "tf32") {
 				library = "tf32(cublas+tf32)"
 			}
-			of.Rows = append(of.Rows, sgemmRow{label, fmt.Sprint(m.Params["by"]), milliseconds(ours[label]),
-				milliseconds(theirs[label]), over(ours, library, label), over(theirs, library, label)})
+			of.Rows = append(of.Rows, sgemmRow{label, fmt.Sprint(m.Params["by"]), ours[label], theirs[label],
+				ours[library] / ours[label], theirs[library] / theirs[label]})
 		}
 		for _, label := range lines[0][1:] {
 			if ours[label] == 0 {
@@ -64,17 +66,10 @@ func (r *committed) SGEMM() ([]sgemm, error) {
 	return all, nil
 }
 
-func milliseconds(x float64) string {
-	if x == 0 {
+// known returns the text of a number, nothing if it was not measured.
+func known(x float64, text string) string {
+	if !(x > 0) || math.IsInf(x, 0) {
 		return ""
 	}
-	return fmt.Sprintf("%.3f", x)
-}
-
-// over returns the quotient of two times.
-func over(times map[string]float64, a, b string) string {
-	if times[a] == 0 || times[b] == 0 {
-		return ""
-	}
-	return digits(times[a] / times[b])
+	return text
 }

@@ -160,11 +160,10 @@ func comparePairs[T gemm.Float](ctx context.Context, r pairing, w *workload[T],
 
 // axis is one of the block sizes, with its possible values.
 type axis struct {
-	name            string
-	of              func(b *block.Blocking) *int
-	least, greatest int
-	step            int // sizes are multiples of it
-	length          int // length of the divided dimension, if it is measured
+	name   string
+	of     func(b *block.Blocking) *int
+	step   int // sizes are multiples of it
+	length int // length of the divided dimension, if it is measured
 }
 
 // even returns the size of the pieces of the dimension if blocks have the given size: the engine makes all pieces of
@@ -179,7 +178,8 @@ var neighbours = []float64{math.Sqrt2, math.Sqrt2 / 2, 2, 0.5}
 
 // descend improves the blocking by coordinate descent. For one size after the other it tries values near the best known
 // one, and keeps a value if better says that it is faster. It ends if no size changes, or if better returns an error.
-// It does not try a blocking twice, nor a blocking with the same pieces as the best one.
+// It does not try a blocking twice, one with the same pieces as the best one, nor a size that is more than four times
+// the start's or less than a quarter of it.
 func descend(start block.Blocking, axes []axis,
 	better func(a axis, incumbent, candidate block.Blocking) (bool, error)) (block.Blocking, error) {
 	best := start
@@ -190,9 +190,9 @@ func descend(start block.Blocking, axes []axis,
 			centre := *a.of(&best)
 			for _, factor := range neighbours {
 				candidate := best
-				size := a.even(max(1, int(float64(centre)*factor)))
+				size, first := a.even(max(1, int(float64(centre)*factor))), *a.of(&start)
 				*a.of(&candidate) = size
-				if size < a.least || size > a.greatest || size == a.even(*a.of(&best)) || slices.Contains(tried, candidate) {
+				if size < first/4 || size > 4*first || size == a.even(*a.of(&best)) || slices.Contains(tried, candidate) {
 					continue
 				}
 				tried = append(tried, candidate)

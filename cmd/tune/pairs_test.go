@@ -20,9 +20,9 @@ import (
 // once and within its limits.
 func TestDescend(t *testing.T) {
 	axes := []axis{
-		{name: "kc", of: func(b *block.Blocking) *int { return &b.KC }, least: 50, greatest: 800, step: 4, length: 1000},
-		{name: "nc", of: func(b *block.Blocking) *int { return &b.NC }, least: 48, greatest: 960, step: 24, length: 1000},
-		{name: "mc", of: func(b *block.Blocking) *int { return &b.MC }, least: 500, greatest: 8000, step: 8, length: 4000},
+		{name: "kc", of: func(b *block.Blocking) *int { return &b.KC }, step: 4, length: 1000},
+		{name: "nc", of: func(b *block.Blocking) *int { return &b.NC }, step: 24, length: 1000},
+		{name: "mc", of: func(b *block.Blocking) *int { return &b.MC }, step: 8, length: 4000},
 	}
 	best := block.Blocking{MC: 1336, KC: 252, NC: 504}
 	cost := func(b block.Blocking) float64 {
@@ -37,12 +37,12 @@ func TestDescend(t *testing.T) {
 		}
 		tried = append(tried, candidate)
 		for _, other := range axes {
-			from, to := *other.of(&incumbent), *other.of(&candidate)
+			from, to, first := *other.of(&incumbent), *other.of(&candidate), *other.of(&start)
 			switch {
 			case other.name != a.name && from != to:
 				t.Errorf("trying %s, %s changes from %d to %d", a.name, other.name, from, to)
 			case other.name == a.name &&
-				(to < a.least || to > a.greatest || to%a.step != 0 || a.even(to) != to || to == a.even(from)):
+				(to < first/4 || to > 4*first || to%a.step != 0 || a.even(to) != to || to == a.even(from)):
 				t.Errorf("%s = %d is tried in place of %d", a.name, to, from)
 			}
 		}

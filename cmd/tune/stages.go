@@ -143,12 +143,9 @@ func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	}
 	start, k := computed[T](), kernel.Best[T]()
 	axes := []axis{
-		{name: "kc", of: func(b *block.Blocking) *int { return &b.KC }, least: start.KC / 4, greatest: 4 * start.KC,
-			step: 4, length: n},
-		{name: "nc", of: func(b *block.Blocking) *int { return &b.NC }, least: start.NC / 4, greatest: 4 * start.NC,
-			step: k.NR, length: n},
-		{name: "mc", of: func(b *block.Blocking) *int { return &b.MC }, least: start.MC / 4, greatest: 4 * start.MC,
-			step: k.MR, length: tall.M},
+		{name: "kc", of: func(b *block.Blocking) *int { return &b.KC }, step: 4, length: n},
+		{name: "nc", of: func(b *block.Blocking) *int { return &b.NC }, step: k.NR, length: n},
+		{name: "mc", of: func(b *block.Blocking) *int { return &b.MC }, step: k.MR, length: tall.M},
 	}
 	search := searching.before(until.Add(-time.Until(until) / 4))
 	best, err := descend(start, axes, func(a axis, incumbent, candidate block.Blocking) (bool, error) {

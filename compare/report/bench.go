@@ -87,13 +87,7 @@ func Noise(rows []record.Record) string {
 	var parts []string
 	for _, v := range analysis.Views(record.Document{Records: rows}) {
 		for _, f := range v.Floors() {
-			where := "one thread"
-			switch {
-			case f.GPU:
-				where = "a GPU"
-			case f.Several:
-				where = "several threads"
-			}
+			where := map[string]string{"one": "one thread", "several": "several threads", "gpu": "a GPU"}[f.Where()]
 			if f.Interleaved {
 				where += ", interleaved"
 			}

@@ -84,7 +84,8 @@ func TestHosts(t *testing.T) {
 	if len(all) != 1 || len(all[0].Rows) != 2 || all[0].Set != "ranks/host=16" {
 		t.Fatalf("the series are %+v", all)
 	}
-	if c, ok := all[0].Speedup(all[0].Most()); !ok || !(math.Abs(c.Ratio-1.5) <= 1e-12) {
+	one, ok := all[0].One()
+	if c := Versus(one, all[0].Most()); !ok || !(math.Abs(c.Ratio-1.5) <= 1e-12) {
 		t.Errorf("two hosts are %v times as fast, %v", c.Ratio, ok)
 	}
 	for _, s := range v.StrongSeries(OverRanks, "f64") {

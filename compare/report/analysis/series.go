@@ -55,9 +55,6 @@ func (a Axis) Count(r record.Record) int {
 	return len(r.Ranks)
 }
 
-// Named puts the name of the axis into letters of a figure.
-func (a Axis) Named(letters string) string { return strings.ReplaceAll(letters, "{one}", a.One) }
-
 // Along returns the timed rows of an axis in the given experiments. Over hosts, it leaves out rows whose
 // ranks share processors.
 func (v *View) Along(a Axis, typ string, experiments ...record.Experiment) []record.Record {
@@ -120,11 +117,6 @@ func (v *View) seriesOf(a Axis, rows []record.Record) []Series {
 	return out
 }
 
-// Legend returns the same for a figure.
-func (s Series) Legend() string {
-	return strings.TrimSuffix(Algorithm(s.Variant)+", "+s.Set, ", ")
-}
-
 // Most returns the row of the most threads.
 func (s Series) Most() record.Record { return s.Rows[len(s.Rows)-1] }
 
@@ -140,15 +132,6 @@ func (s Series) One() (record.Record, bool) { return s.Rows[0], s.Axis.Count(s.R
 
 // Count returns where a row is on the axis.
 func (s Series) Count(r record.Record) int { return s.Axis.Count(r) }
-
-// Speedup compares a row of the series with the row on one thread.
-func (s Series) Speedup(r record.Record) (Comparison, bool) {
-	one, ok := s.One()
-	if !ok || s.Count(r) == 1 {
-		return Comparison{}, false
-	}
-	return Versus(one, r), true
-}
 
 // StrongSeries returns the strong-scaling series of one type, by variant. If an experiment has several chunks, it is
 // the series with the default chunk, or else the fastest one on the most threads.

@@ -322,11 +322,6 @@ func ComparePair(a, b record.Record) Comparison {
 // Inverse returns the comparison with the rows exchanged.
 func (c Comparison) Inverse() Comparison {
 	c.Ratio, c.Lo, c.Hi = 1/c.Ratio, 1/c.Hi, 1/c.Lo
-	switch c.Outcome {
-	case Faster:
-		c.Outcome = Slower
-	case Slower:
-		c.Outcome = Faster
-	}
+	c.Outcome = [...]Outcome{TooFew: TooFew, Level: Level, Faster: Slower, Slower: Faster}[c.Outcome]
 	return c
 }

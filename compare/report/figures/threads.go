@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
@@ -31,26 +32,25 @@ func gains(a analysis.Axis) func(drawn, string, *chart.Curve) {
 		all := d.StrongSeries(a, typ)
 		size := analysis.MainSize(all)
 		for _, s := range d.FastestSeries(all, size) {
-			_, hasOne := s.One()
-			for _, r := range s.Rows {
-				pt := chart.At(float64(s.Count(r)), 1)
-				if !hasOne || s.Count(r) != 1 {
-					gain, ok := s.Speedup(r)
-					if !ok {
-						continue
-					}
-					pt = chart.At(pt.X, gain.Ratio)
-					if gain.Lo <= gain.Ratio && gain.Ratio <= gain.Hi {
-						pt.Lo, pt.Hi = gain.Lo, gain.Hi
-					}
+			one, ok := s.One()
+			if !ok {
+				continue
+			}
+			label := strings.TrimSuffix(analysis.Algorithm(s.Variant)+", "+s.Set, ", ")
+			c.Add(label, d.looks[s.Variant], chart.At(1, 1))
+			for _, r := range s.Rows[1:] {
+				gain := analysis.Versus(one, r)
+				pt := chart.At(float64(s.Count(r)), gain.Ratio)
+				if gain.Lo <= gain.Ratio && gain.Ratio <= gain.Hi {
+					pt.Lo, pt.Hi = gain.Lo, gain.Hi
 				}
-				c.Add(s.Legend(), d.looks[s.Variant], pt)
+				c.Add(label, d.looks[s.Variant], pt)
 			}
 		}
 		for _, p := range c.Places() {
 			c.Add("ideal", flat, chart.At(p, p))
 		}
-		c.XLabel, c.YLabel = a.Param, a.Named("speed-up over one {one}")
+		c.XLabel, c.YLabel = a.Param, "speed-up over one "+a.One
 		c.Title = fmt.Sprintf("%s, %s: %s", typ, size.Label(), c.YLabel)
 	}
 }

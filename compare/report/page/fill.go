@@ -126,27 +126,26 @@ func (t *Templates) section(name, id string, data any) (Text, error) {
 // blank matches several blank lines, or lines of blanks.
 var blank = regexp.MustCompile(`\n([ \t]*\n){2,}`)
 
-// escape makes every action of a list escape what it prints.
-func escape(list *parse.ListNode) {
-	if list == nil {
-		return
-	}
-	for _, n := range list.Nodes {
-		switch n := n.(type) {
-		case *parse.ActionNode:
-			if last := n.Pipe.Cmds[len(n.Pipe.Cmds)-1]; len(n.Pipe.Decl) == 0 && last.String() != markdown {
-				n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pos,
-					Args: []parse.Node{parse.NewIdentifier(markdown).SetPos(n.Pos)}})
+// escape makes every action of lists escape what it prints.
+func escape(lists ...*parse.ListNode) {
+	for _, list := range lists {
+		if list == nil {
+			continue
+		}
+		for _, n := range list.Nodes {
+			switch n := n.(type) {
+			case *parse.ActionNode:
+				if last := n.Pipe.Cmds[len(n.Pipe.Cmds)-1]; len(n.Pipe.Decl) == 0 && last.String() != markdown {
+					n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pos,
+						Args: []parse.Node{parse.NewIdentifier(markdown).SetPos(n.Pos)}})
+				}
+			case *parse.IfNode:
+				escape(n.List, n.ElseList)
+			case *parse.RangeNode:
+				escape(n.List, n.ElseList)
+			case *parse.WithNode:
+				escape(n.List, n.ElseList)
 			}
-		case *parse.IfNode:
-			escape(n.List)
-			escape(n.ElseList)
-		case *parse.RangeNode:
-			escape(n.List)
-			escape(n.ElseList)
-		case *parse.WithNode:
-			escape(n.List)
-			escape(n.ElseList)
 		}
 	}
 }

@@ -95,13 +95,11 @@ func Access(r record.Record) string {
 	if !analysis.Ours(r) {
 		return "library"
 	}
-	switch fetch := analysis.Of(r).Fetch[r.Type]; fetch {
-	case record.Uncoalesced, record.Coalesced, record.Wide, record.Engine:
-		return string(fetch)
-	case record.Producer:
-		return string(record.Engine)
+	fetch := analysis.Of(r).Fetch[r.Type]
+	if fetch == record.Producer {
+		fetch = record.Engine
 	}
-	return "shared"
+	return cmp.Or(string(fetch), "shared")
 }
 
 // producers is the number of threads of a warpgroup that only starts copies.
