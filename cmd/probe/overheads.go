@@ -158,22 +158,11 @@ func merge(threads int) *turn {
 	return &t
 }
 
-// here times work in this process, on a goroutine that is not locked to a thread. Samples are taken
-// on a locked one, for which every wait would be a switch of threads.
+// here times work in this process.
 func here(work func(ctx context.Context) error) func(context.Context, *reference.OpenMP, int) (time.Duration, error) {
-	return func(ctx context.Context, _ *reference.OpenMP, times int) (took time.Duration, err error) {
-		var done sync.WaitGroup
-		done.Go(func() {
-			start := time.Now()
-			for range times {
-				if err = work(ctx); err != nil {
-					return
-				}
-			}
-			took = time.Since(start)
-		})
-		done.Wait()
-		return took, err
+	timed := sample.Timed(work)
+	return func(ctx context.Context, _ *reference.OpenMP, times int) (time.Duration, error) {
+		return timed(ctx, times)
 	}
 }
 
@@ -225,6 +214,7 @@ func (t *turn) measure(ctx context.Context) {
 			if c.err != nil {
 				continue
 			}
+			c.sampler.Unlocked = true // on a locked thread, every wait would be a switch of threads
 			c.sampler.Call = func(ctx context.Context, times int) (time.Duration, error) { return c.call(ctx, libgomp, times) }
 			c.err = c.sample(ctx, round)
 			if c.params["runtime"] == ofPool {

@@ -121,22 +121,10 @@ func (g Gain) faster() bool { return g.CI != nil && g.CI[0] >= realGain }
 
 func (g Gain) slower() bool { return g.CI != nil && g.CI[1] < 1 }
 
-func timed(compute func(ctx context.Context) error) sample.Sampler {
-	return sample.Sampler{Call: func(ctx context.Context, times int) (time.Duration, error) {
-		start := time.Now()
-		for range times {
-			if err := compute(ctx); err != nil {
-				return 0, err
-			}
-		}
-		return time.Since(start), nil
-	}}
-}
-
 // comparePairs verifies two implementations of w, and compares them by pairs of samples.
 func comparePairs[T gemm.Float](ctx context.Context, r pairing, w *workload[T],
 	incumbent, candidate func(ctx context.Context) error) (Gain, error) {
-	samplers := [2]sample.Sampler{timed(incumbent), timed(candidate)}
+	samplers := [2]sample.Sampler{{Call: sample.Timed(incumbent)}, {Call: sample.Timed(candidate)}}
 	for i := range samplers {
 		w.Poison()
 		if _, err := samplers[i].Warm(ctx); err != nil {

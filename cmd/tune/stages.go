@@ -94,7 +94,7 @@ func speed[T kernel.Float](ctx context.Context, t *tuner) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	s := timed(w.on(block.New(kernel.Best[T](), blocking[T](t), block.Serial)))
+	s := sample.Sampler{Call: sample.Timed(w.on(block.New(kernel.Best[T](), blocking[T](t), block.Serial)))}
 	if _, err := s.Warm(ctx); err != nil {
 		return 0, err
 	}

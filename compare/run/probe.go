@@ -52,13 +52,7 @@ func MeasureProbes(ctx context.Context, probes []Probe, host, run string, each t
 
 // rates repeats Call for the given time and returns its rates.
 func (p Probe) rates(ctx context.Context, each time.Duration) ([]float64, error) {
-	s := sample.Sampler{Call: func(_ context.Context, times int) (time.Duration, error) {
-		start := time.Now()
-		for range times {
-			p.Call()
-		}
-		return time.Since(start), nil
-	}}
+	s := sample.Sampler{Call: sample.Timed(func(context.Context) error { p.Call(); return nil })}
 	if _, err := s.Warm(ctx); err != nil {
 		return nil, err
 	}

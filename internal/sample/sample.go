@@ -66,6 +66,19 @@ type Sampler struct {
 	sample time.Duration // returned by Sample
 }
 
+// Timed returns a Call that does the work.
+func Timed(work func(ctx context.Context) error) func(ctx context.Context, times int) (time.Duration, error) {
+	return func(ctx context.Context, times int) (time.Duration, error) {
+		start := time.Now()
+		for range times {
+			if err := work(ctx); err != nil {
+				return 0, err
+			}
+		}
+		return time.Since(start), nil
+	}
+}
+
 // Warm runs the work once or more, untimed as a sample, decides how many calls
 // make one, and returns the time of one call.
 func (s *Sampler) Warm(ctx context.Context) (time.Duration, error) {
