@@ -107,7 +107,7 @@ func (d document) records() []string {
 			names = append(names, h.Record)
 		}
 	}
-	return distinct(names, func(name string) []string { return []string{name} })
+	return unique(names)
 }
 
 func main() {

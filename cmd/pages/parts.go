@@ -10,6 +10,7 @@ import (
 
 	"gemm/cmd/catalog"
 	"gemm/compare/record"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/page"
 )
@@ -91,11 +92,9 @@ func (in results) records() ([]*committed, error) {
 
 // Documents links the documents that the record is in.
 func (r *committed) Documents() []page.Text {
-	return distinct(documents(), func(d document) []page.Text {
-		if !slices.Contains(d.records(), r.Name) {
-			return nil
-		}
-		return []page.Text{page.Link(strings.TrimPrefix(d.file, "docs/"), d.file)}
+	own := analysis.Pick(documents(), func(d document) bool { return slices.Contains(d.records(), r.Name) })
+	return analysis.Distinct(own, func(d document) page.Text {
+		return page.Link(strings.TrimPrefix(d.file, "docs/"), d.file)
 	})
 }
 
@@ -117,38 +116,35 @@ func (r *committed) Rows() int { return len(r.Records) }
 
 // Machines names the hosts with their GPUs.
 func (r *committed) Machines() []page.Text {
-	return distinct(r.Hosts, func(h record.Host) []page.Text {
+	return analysis.Distinct(r.Hosts, func(h record.Host) page.Text {
 		text := fmt.Sprintf("%s, %d processors", processor(h), h.Cores)
 		if h.Cores == 1 {
 			text = processor(h) + ", 1 processor"
 		}
-		return []page.Text{page.Escape(strings.Join(append([]string{text}, h.GPUs...), "; "))}
+		return page.Escape(strings.Join(append([]string{text}, h.GPUs...), "; "))
 	})
 }
 
 // Days returns the day of the first run and, if it is another, of the last.
 func (r *committed) Days() string {
-	days := distinct(r.Runs, func(run record.RunInfo) []string { return []string{dayOf(run)} })
-	slices.Sort(days)
+	days := analysis.Ascending(r.Runs, dayOf)
 	return strings.Join(slices.Compact([]string{days[0], days[len(days)-1]}), " to ")
 }
 
 // Revisions returns the revisions of the program.
 func (r *committed) Revisions() []string {
-	return distinct(r.Runs, func(run record.RunInfo) []string { return []string{run.Git[:min(len(run.Git), 8)]} })
+	return analysis.Distinct(r.Runs, func(run record.RunInfo) string { return run.Git[:min(len(run.Git), 8)] })
 }
 
 // Commands returns the commands that were typed.
-func (r *committed) Commands() []string { return distinct(r.Runs, record.RunInfo.Commands) }
-
-// distinct returns what f returns of items, each but once, and nothing that is empty.
-func distinct[T any, S ~string](items []T, f func(T) []S) (list []S) {
-	for _, item := range items {
-		for _, s := range f(item) {
-			if s != "" && !slices.Contains(list, s) {
-				list = append(list, s)
-			}
-		}
+func (r *committed) Commands() []string {
+	var all []string
+	for _, run := range r.Runs {
+		all = append(all, run.Commands()...)
 	}
-	return list
+	return unique(all)
+}
+
+func unique(list []string) []string {
+	return analysis.Distinct(list, func(s string) string { return s })
 }

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -46,7 +45,7 @@ type bench struct {
 	dir, out            string
 	rounds              int
 	par2Most            int64 // bytes
-	doc                 record.Document
+	store               *record.Store
 }
 
 func run(ctx context.Context) error {
@@ -71,9 +70,14 @@ func run(ctx context.Context) error {
 	if b.gpu != "" {
 		host.GPUs = []string{b.gpu}
 	}
-	b.doc = record.Document{Schema: record.Schema, Hosts: []record.Host{host},
-		Runs:    []record.RunInfo{record.NewRun(*command, host.ID, time.Now())},
-		Records: []record.Record{}, Traces: []record.Trace{}}
+	if b.store, err = record.OpenStore(b.out, record.Replace); err != nil {
+		return err
+	}
+	defer b.store.Close()
+	in := record.NewRun(*command, host.ID, time.Now())
+	if err := b.store.Put(record.Document{Hosts: []record.Host{host}, Runs: []record.RunInfo{in}}); err != nil {
+		return err
+	}
 	if b.dir, err = os.MkdirTemp(b.dir, "gemm-rs-bench-"); err != nil {
 		return err
 	}
@@ -213,8 +217,8 @@ func (b *bench) measure(ctx context.Context, c shards) error {
 	all := b.programs(c)
 	samples := make([][]float64, len(all))
 	enough, reasons := make([]bool, len(all)), make([]string, len(all))
-	first := 1
-	if len(b.doc.Measurements) == 0 {
+	first, doc := 1, b.store.Document()
+	if len(doc.Measurements) == 0 {
 		first = 0
 	}
 	for round := first; round <= b.rounds; round++ {
@@ -249,18 +253,13 @@ func (b *bench) measure(ctx context.Context, c shards) error {
 				x.by, x.processors, took.Seconds())
 		}
 	}
-	host := b.doc.Hosts[0]
+	found := make([]record.Measurement, len(all))
 	for i, x := range all {
-		b.doc.Measurements = append(b.doc.Measurements, record.Measurement{
-			Host: host.ID, Run: b.doc.Runs[0].ID, Name: "rs " + x.task, Unit: "s", Samples: samples[i],
-			Reason: reasons[i],
+		found[i] = record.Measurement{
+			Host: doc.Hosts[0].ID, Run: doc.Runs[0].ID, Name: "rs " + x.task, Unit: "s", Samples: samples[i], Reason: reasons[i],
 			Params: gemm.Params{"by": x.by, "data": c.data, "parity": c.parity, "bytes": int(c.bytes),
-				"processors": cmp.Or(x.processors, host.Cores)},
-		})
+				"processors": cmp.Or(x.processors, doc.Hosts[0].Cores)},
+		}
 	}
-	text, err := json.MarshalIndent(b.doc, "", " ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(b.out, append(text, '\n'), 0o644)
+	return b.store.Put(record.Document{Measurements: found})
 }
