@@ -71,21 +71,16 @@ func packed(docs []record.Document) (record.Document, error) {
 // repeated returns the documents with each row once: in the first document that has it, which gets the medians of the
 // others. Of a document that has no other rows only the runs are left.
 func repeated(docs []record.Document) []record.Document {
-	type row struct {
-		record.Key
-		params string
-	}
-	first := map[row]*record.Record{}
+	first := map[record.ID]*record.Record{}
 	out := slices.Clone(docs)
 	for i := range out {
 		before := len(first)
 		out[i].Records = nil
 		kept := make([]record.Record, 0, len(docs[i].Records))
 		for _, r := range docs[i].Records {
-			key := row{r.Key, r.Params.String()}
-			if main := first[key]; main == nil {
+			if main := first[r.ID()]; main == nil {
 				kept = append(kept, r)
-				first[key] = &kept[len(kept)-1]
+				first[r.ID()] = &kept[len(kept)-1]
 			} else if r.Speed() && main.Speed() {
 				main.Again = append(slices.Clip(main.Again), record.Again{Run: r.Run, Median: r.Median})
 			}

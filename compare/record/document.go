@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"gemm"
 )
@@ -78,7 +77,7 @@ func (d Document) Declared(suite []gemm.Variant) Document {
 	for i := range d.Records {
 		r := &d.Records[i]
 		if _, ok := own[r.Variant]; !ok {
-			own[r.Variant] = undeclared(*r)
+			own[r.Variant] = undeclared(r.Variant)
 			rest = append(slices.Clip(rest), own[r.Variant])
 		}
 		if v, ok := recursions[r.Variant]; ok && r.Ran() == "" {
@@ -93,15 +92,11 @@ func (d Document) Declared(suite []gemm.Variant) Document {
 	return d
 }
 
-// undeclared is the variant of a row of schema 1 that no suite has: a kernel of the user, by its family, or a
-// rung. A GPU computed it if it was measured next to what GPUs compute.
-func undeclared(r Record) Variant {
-	v := gemm.Variant{Name: r.Variant}
+// undeclared is the variant of a row of schema 1 that no suite has: a kernel of the user, by its family, or a rung.
+func undeclared(name string) Variant {
+	v := gemm.Variant{Name: name}
 	if v.Family() == "user" {
 		v.Role = gemm.UserKernel
-	}
-	if strings.HasPrefix(r.Turn, "cuda ") {
-		v.Location = gemm.OnGPU
 	}
 	return Variant{Variant: v}
 }

@@ -100,13 +100,11 @@ func Write(ctx context.Context, dir string, doc record.Document, opt WriteOption
 			out.write(name+".pdf", d.PDF)
 		}
 	}
-	pdf := func(r *page.Page) func(io.Writer) error {
-		return func(w io.Writer) error { return typeset(ctx, w, r, drawings, latest(doc)) }
-	}
 	rendered := map[string]func(*page.Page, io.Writer) error{
 		"html": func(r *page.Page, w io.Writer) error { return r.HTML(w, drawings) },
 		"md":   (*page.Page).Markdown,
 		"tex":  (*page.Page).TeX,
+		"pdf":  func(r *page.Page, w io.Writer) error { return typeset(ctx, w, r, drawings, latest(doc)) },
 	}
 	data := map[string]func(io.Writer) error{
 		"csv":   func(w io.Writer) error { return CSV(w, shown) },
@@ -114,16 +112,15 @@ func Write(ctx context.Context, dir string, doc record.Document, opt WriteOption
 		"bench": func(w io.Writer) error { return Bench(w, shown) },
 	}
 	for _, f := range formats {
-		switch {
-		case !wants(f.name):
-		case data[f.name] != nil:
-			out.write(f.file, data[f.name])
-		case f.name == "pdf":
-			out.save(f.file, pdf(r))
-			out.save(appendixFile(f.file), pdf(appendix))
-		default:
-			out.write(f.file, func(w io.Writer) error { return rendered[f.name](r, w) })
-			out.write(appendixFile(f.file), func(w io.Writer) error { return rendered[f.name](appendix, w) })
+		save := out.write
+		if f.name == "pdf" { // typeset polls ctx
+			save = out.save
+		}
+		if of := rendered[f.name]; wants(f.name) && of != nil {
+			save(f.file, func(w io.Writer) error { return of(r, w) })
+			save(appendixFile(f.file), func(w io.Writer) error { return of(appendix, w) })
+		} else if wants(f.name) {
+			save(f.file, data[f.name])
 		}
 	}
 	return out.paths, out.err
