@@ -257,17 +257,12 @@ const ladderSize = 4096
 
 // LadderRows returns the rows of a type at one size: ladderSize, or else the largest size at which
 // most rungs were timed.
-func (v *View) LadderRows(typ string) (best []record.Record) {
+func (v *View) LadderRows(typ string) []record.Record {
 	rows := Pick(v.Rungs(typ), func(r record.Record) bool { return ProblemOf(r).Cube() })
-	for _, here := range GroupBy(rows, ProblemOf) { // the smallest first
-		if here[0].N == ladderSize && len(here) > 2 {
-			return here
-		}
-		if len(here) >= len(best) {
-			best = here
-		}
+	if here := Pick(rows, func(r record.Record) bool { return r.N == ladderSize }); len(here) > 2 {
+		return here
 	}
-	return best
+	return LargestGroup(rows, ProblemOf, VariantOf, Problem.Compare)
 }
 
 // Precisions are the arithmetics of floating-point rows, the most accurate first. The accuracy of ozaki depends

@@ -129,7 +129,7 @@ func (c LibraryComparison) Summary() Summary {
 				continue
 			}
 			s.Compared++
-			switch l := (slowerCase{m, best, m.against(best)}); {
+			switch l := (slowerCase{m, best, ComparePair(best, m.Own)}); {
 			case l.Outcome == Slower:
 				s.Slower = append(s.Slower, l)
 				b.Problems = append(b.Problems, m.Problem)
@@ -188,12 +188,6 @@ func (m Case) Peer(variant string) (record.Record, bool) {
 	return Find(m.Peers, func(r record.Record) bool { return r.Variant == variant && r.Speed() && m.Own.Speed() })
 }
 
-// against compares a peer with our row. Peers that were not interleaved with it, as in a run that was resumed,
-// have an interval only if the noise of such times is known.
-func (m Case) against(peer record.Record) Comparison {
-	return ComparePair(peer, m.Own)
-}
-
 // Resumed returns the number of cases with a peer that was not interleaved with our row.
 func (c LibraryComparison) Resumed() int {
 	return len(Pick(c.Cases, func(m Case) bool {
@@ -218,7 +212,7 @@ func (g Group) Mean(p Peer) Mean {
 	var sum, down, up, n float64
 	for _, m := range g.Cases {
 		if r, ok := m.Peer(string(p)); ok {
-			c := m.against(r)
+			c := ComparePair(r, m.Own) // without an interval if they were not interleaved and the noise is not known
 			sum += math.Log(c.Ratio)
 			down += math.Pow(math.Log(c.Ratio/c.Lo), 2)
 			up += math.Pow(math.Log(c.Hi/c.Ratio), 2)

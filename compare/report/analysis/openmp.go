@@ -37,15 +37,9 @@ type OpenMPPair struct {
 // OpenMPPairs returns the pairs of the experiment openmp of a type, by threads, schedule and chunk, at the size with
 // the most settings, the largest of several.
 func (v *View) OpenMPPairs(typ string) []OpenMPPair {
-	sizes := GroupBy(Timed(v.Pick(func(r record.Record) bool {
+	rows := LargestGroup(Timed(v.Pick(func(r record.Record) bool {
 		return r.Experiment == record.OpenMPLoops && r.Type == typ
-	})), OnOneThread)
-	if len(sizes) == 0 {
-		return nil
-	}
-	rows := slices.MaxFunc(sizes, func(x, y []record.Record) int {
-		return cmp.Or(cmp.Compare(len(x), len(y)), OnOneThread(x[0]).Compare(OnOneThread(y[0])))
-	})
+	})), OnOneThread, record.Record.ID, Problem.Compare)
 	kernel := v.WithPart(record.ReportKernel)
 	counterpart := v.Counterpart(kernel)
 	var out []OpenMPPair

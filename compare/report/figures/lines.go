@@ -210,7 +210,7 @@ func (d drawn) loops(typ string, c *chart.Curve) {
 	if len(sizes) < 2 {
 		return
 	}
-	options := slices.Sorted(slices.Values(analysis.Distinct(programs, analysis.OptionsOf)))
+	options := analysis.Ascending(programs, analysis.OptionsOf)
 	options = slices.Compact([]string{options[0], options[len(options)-1]})
 	seen := map[string]bool{}
 	variants, colors := d.loopColors()

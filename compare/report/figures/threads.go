@@ -80,12 +80,7 @@ func (d drawn) chunkRows(schedule, typ string) []record.Record {
 	if kernel := d.WithPart(record.ReportKernel); rows[kernel] != nil {
 		variant = kernel
 	}
-	if variant == "" {
-		return nil
-	}
-	return slices.MaxFunc(analysis.GroupBy(rows[variant], analysis.OnOneThread), func(x, y []record.Record) int {
-		return cmp.Or(cmp.Compare(len(x), len(y)), analysis.OnOneThread(x[0]).Compare(analysis.OnOneThread(y[0])))
-	})
+	return analysis.LargestGroup(rows[variant], analysis.OnOneThread, record.Record.ID, analysis.Problem.Compare)
 }
 
 // chunks adds the time over the chunk under one schedule, a curve for each number of threads. With the kernel
@@ -96,8 +91,7 @@ func chunks(schedule string) func(drawn, string, *chart.Curve) {
 		if rows == nil {
 			return
 		}
-		sizes := slices.Sorted(slices.Values(analysis.Distinct(rows,
-			func(r record.Record) int { return analysis.ChunkOf(r.Params) })))
+		sizes := analysis.Ascending(rows, func(r record.Record) int { return analysis.ChunkOf(r.Params) })
 		unset := sizes[0] == 0
 		if unset {
 			sizes = append(sizes[1:], 1)
