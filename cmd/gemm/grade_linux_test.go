@@ -26,7 +26,7 @@ import (
 const classAssignment = `title: A class
 kernel: {abi: rowmajor, type: f64, function: product}
 sizes: {public: [%s], hidden: {seed: 5, count: 1, from: 17, to: 60}}
-rules: {options: -O3 -march=native -pthread, forbidden: [cblas_, dgemm, openblas], time: %s, memory: 1GiB}
+rules: {options: -O3 -march=native -pthread, forbidden: [cblas_, dgemm, openblas], time: %s, compile: 3m, memory: 1GiB}
 rubric:
   - {name: right, points: 60, right: all}
   - {name: odd, points: 10, right: odd, whole: true}
