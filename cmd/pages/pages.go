@@ -69,6 +69,7 @@ func documents() []document {
 		document{"parts/sgemm.md", "docs/sgemm.md", "en", results},
 		document{"parts/gf256.md", "docs/cuda.md", "en", results},
 		document{"parts/ozaki.md", "docs/cuda.md", "en", "<!-- Figures of products by residues, made by make docs. -->\n"},
+		document{"parts/gpus.md", "docs/gpus.md", "en", results},
 		document{"parts/records.md", "results/README.md", "en", results},
 		document{"parts/coursework.md", "docs/howto-coursework.md", "en", courses},
 		document{"parts/coursework.md", "docs/howto-coursework.zh.md", "zh", courses})

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -56,7 +57,7 @@ func (in results) part(d document) (*page.Page, error) {
 		"typed":     func(lines []string) string { return strings.Join(lines, "\n") },
 		// Formats.
 		"ratio":    ratio,
-		"quotient": func(x, y record.Number) record.Number { return x / y },
+		"quotient": func(x, y any) float64 { return reflect.ValueOf(x).Float() / reflect.ValueOf(y).Float() },
 		"ms":       func(x float64) string { return known(x, fmt.Sprintf("%.3f", x)) },
 		"over":     func(x float64) string { return known(x, digits(x)) },
 		"here":     func(e entry) page.Text { return course.here(e, d.lang) },
@@ -98,13 +99,13 @@ func (r *committed) Documents() []page.Text {
 	})
 }
 
-// Next returns the rows with these variants and parameters of the same shape as a row, nil where there is none.
+// Next returns the rows with these variants and parameters of the shape and type of a row, nil where there is none.
 func (r *committed) Next(one record.Record, labels ...string) []*record.Record {
 	rows := make([]*record.Record, len(labels))
 	for i := range r.Records {
 		x := &r.Records[i]
 		label := strings.TrimSpace(x.Variant + " " + x.Params.String())
-		if at := slices.Index(labels, label); at >= 0 && x.Shape == one.Shape {
+		if at := slices.Index(labels, label); at >= 0 && x.Shape == one.Shape && x.Type == one.Type {
 			rows[at] = x
 		}
 	}
