@@ -37,7 +37,7 @@ class Function:
 
     def __init__(self, source: str, options: tuple[str, ...], name: str) -> None:
         self.name = name
-        for macro in ("BATCH", "CUT", "GUARDED"):
+        for macro in ("BATCH", "CUT", "GUARDED", "THREE"):
             if f"-D{macro}" not in options:
                 source = re.sub(rf"#ifdef {macro}\n.*?#endif", "", source, flags=re.S)
             source = source.replace(f"#ifdef {macro}\n", "")
