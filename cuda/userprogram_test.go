@@ -78,11 +78,12 @@ func TestUserProgram(t *testing.T) {
 			t.Errorf("the kernel that adds %s: %v, %+v, %q", typ, err, image.Kernels, image.Warnings)
 		}
 	}
+	shared := kernelHead + " { int i; __shared__ float x[99999]; x[M] = M; C[0] = x[N]; }"
 	for source, want := range map[string]string{
-		kernelHead + " {\n\tint unused;\n\tC[0] = x;\n}":                             "f.cu(3): error: identifier \"x\" is undefined",
-		"#include \"absent.h\"\n" + kernelHead + " {}":                               "f.cu(1): catastrophic error: cannot open source file",
-		"int main() { return 0; }\n" + kernelHead + " {}":                            "f.cu(1): error: ",
-		kernelHead + " { int i; __shared__ float x[99999]; x[M] = M; C[0] = x[N]; }": "ptxas error   : Entry function",
+		kernelHead + " {\n\tint unused;\n\tC[0] = x;\n}":  "f.cu(3): error: identifier \"x\" is undefined",
+		"#include \"absent.h\"\n" + kernelHead + " {}":    "f.cu(1): catastrophic error: cannot open source file",
+		"int main() { return 0; }\n" + kernelHead + " {}": "f.cu(1): error: ",
+		shared: "ptxas error   : Entry function",
 	} {
 		if _, err := compile(source, ""); !errors.Is(err, nvrtc.ErrCompile) || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "\n") {

@@ -27,7 +27,8 @@ func TestRecipe(t *testing.T) {
 		`"type": "f32", "accuracy": 1e-3, "variant": "cuda/tuned-tf32-mma",`: "accuracy 0.001: the best",
 		`"type": "f32", "accuracy": 1e-9,`:                                   "accuracy 1e-09: the best",
 	} {
-		sent := strings.NewReplacer("CC", "9.0", ": 64", ": 4096", `"variant": "cuda/tuned", "type": "f64",`, members).Replace(request)
+		sent := strings.NewReplacer("CC", "9.0", ": 64", ": 4096", `"variant": "cuda/tuned", "type": "f64",`,
+			members).Replace(request)
 		var got struct {
 			recipe
 			refusal

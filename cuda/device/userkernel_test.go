@@ -123,7 +123,8 @@ void f(int M, int N, int K, float alpha, const float *A, const float *B, float b
 	}
 	path := filepath.Join(t.TempDir(), "f.c")
 	gemmtest.Must(t, os.WriteFile(path, []byte(source), 0o600))
-	if said, err := exec.CommandContext(t.Context(), "cc", "-shared", "-fPIC", "-o", path+".so", path).CombinedOutput(); err != nil {
+	cc := exec.CommandContext(t.Context(), "cc", "-shared", "-fPIC", "-o", path+".so", path)
+	if said, err := cc.CombinedOutput(); err != nil {
 		t.Skipf("%v: %s", err, said)
 	}
 	for symbol, want := range map[string]string{"f": "", "g": "has no g"} {
