@@ -58,12 +58,16 @@ func (in results) part(d document) (*page.Page, error) {
 		// Formats.
 		"ratio":    ratio,
 		"quotient": func(x, y any) float64 { return reflect.ValueOf(x).Float() / reflect.ValueOf(y).Float() },
-		"ms":       func(x float64) string { return known(x, fmt.Sprintf("%.3f", x)) },
-		"over":     func(x float64) string { return known(x, digits(x)) },
-		"here":     func(e entry) page.Text { return course.here(e, d.lang) },
-		"file":     func(name string) page.Text { return page.Link(name, "results/"+name) },
-		"lines":    func(lines []page.Text) page.Text { return page.Join(lines, "<br>") },
-		"coded":    func(lines []string) page.Text { return "`" + page.Text(strings.Join(lines, "`<br>`")) + "`" },
+		// 10¹² operations per second of the products of int8 by which a record has computed f64.
+		"int8": func(r record.Record) float64 {
+			return 2e-12 * float64(r.M) * float64(r.N) * float64(r.K) * float64(r.Resolved.Int("moduli")) / r.Phases["product"]
+		},
+		"ms":    func(x float64) string { return known(x, fmt.Sprintf("%.3f", x)) },
+		"over":  func(x float64) string { return known(x, digits(x)) },
+		"here":  func(e entry) page.Text { return course.here(e, d.lang) },
+		"file":  func(name string) page.Text { return page.Link(name, "results/"+name) },
+		"lines": func(lines []page.Text) page.Text { return page.Join(lines, "<br>") },
+		"coded": func(lines []string) page.Text { return "`" + page.Text(strings.Join(lines, "`<br>`")) + "`" },
 	})
 	set := page.New(funcs)
 	name := path.Base(d.template)

@@ -24,18 +24,18 @@ import (
 
 // Device is a GPU that this process computes on. Its methods may be called on any goroutine, on one at a time.
 type Device struct {
-	GPU     cuda.GPU
-	at      cu.Device
-	context cu.CUContext
-	stream  cu.Stream
-	start   cu.Event
-	packed  cu.Event // between both, where a product packs first
-	end     cu.Event
-	zero    cu.Event  // before all of these
-	epoch   time.Time // when zero was recorded
-	items   [mostBuffers][eventsOfItem]cu.Event
-	product gemm.Exclusive
-	with    []*Device // that compute the same product; nil: none
+	GPU                cuda.GPU
+	at                 cu.Device
+	context            cu.CUContext
+	stream             cu.Stream
+	start              cu.Event
+	packed, multiplied cu.Event // between both, around a product that packs first
+	end                cu.Event
+	zero               cu.Event  // before all of these
+	epoch              time.Time // when zero was recorded
+	items              [mostBuffers][eventsOfItem]cu.Event
+	product            gemm.Exclusive
+	with               []*Device // that compute the same product; nil: none
 	// profiles is Backend.Profiles.
 	profiles bool
 
@@ -123,7 +123,7 @@ func (d *Device) streams() [len(stageNames)]*cu.Stream {
 
 // events returns the events that the device has from the beginning to the end.
 func (d *Device) events() []*cu.Event {
-	out := []*cu.Event{&d.start, &d.packed, &d.end, &d.zero}
+	out := []*cu.Event{&d.start, &d.packed, &d.multiplied, &d.end, &d.zero}
 	for i := range d.items {
 		for j := range d.items[i] {
 			out = append(out, &d.items[i][j])

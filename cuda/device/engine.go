@@ -27,7 +27,8 @@ type engine interface {
 	prepare(s gemm.Shape, o operands, op cuda.Operation) error
 	// start starts the operation on the device's stream, and marks its kernels.
 	start(o operands, m *marks) error
-	// packs reports whether start packs before the product proper, and records Device.packed between both.
+	// packs reports whether start packs before the product proper. Then it records Device.packed before it and
+	// Device.multiplied after it; of several products proper, those of the last one stay.
 	packs() bool
 	device() record.Device
 	resolved() gemm.Params
@@ -138,7 +139,8 @@ func (e *rungEngine) start(o operands, m *marks) error {
 		cuda.BufferA: o.a, cuda.BufferB: o.b, cuda.BufferC: o.c, cuda.BufferWork: e.work.at,
 	}
 	for i, l := range e.sequence.Launches {
-		if e.packs() && e.kernels[i] == e.main {
+		proper := e.packs() && e.kernels[i] == e.main
+		if proper {
 			if err := mark(e.d.packed, e.d.stream); err != nil {
 				return err
 			}
@@ -160,6 +162,11 @@ func (e *rungEngine) start(o operands, m *marks) error {
 			return err
 		}
 		m.end()
+		if proper {
+			if err := mark(e.d.multiplied, e.d.stream); err != nil {
+				return err
+			}
+		}
 	}
 	e.started = true
 	return nil

@@ -269,6 +269,9 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 		if r.phases["pack"], err = between(r.p.d.start, r.p.d.packed); err != nil {
 			return cost, err
 		}
+		if r.phases["product"], err = between(r.p.d.packed, r.p.d.multiplied); err != nil {
+			return cost, err
+		}
 	}
 	cost.Phases = maps.Clone(r.phases)
 	return cost, nil
