@@ -22,10 +22,12 @@ const Multi = "multi"
 //	step 1        A₁·B₀ ←         A₀·B₂ ←         A₃·B₁ ←         A₂·B₃ ←
 //	step 2        (A₀ A₁)·B₁ ←    (A₀ A₁)·B₃ ←    (A₂ A₃)·B₀ ←    (A₂ A₃)·B₂ ←
 //
-// The panel of a step is copied while the steps before it are computed. It stays until the product ends.
+// The panel of a step is copied while the steps before it are computed. It stays until the product ends. Panels lie as A
+// and B are stored. If A is transposed, the panels of a block's rows are not one matrix, so step 2 is A₀·B₁, then A₁·B₁.
 type Spread struct {
 	plan.Grid
 	gemm.Shape
+	Op     Operation
 	Size   int // bytes of an element
 	Shares []Share
 }
@@ -46,9 +48,9 @@ type Step struct {
 	Panel int       // of B, whose columns the part of C has
 }
 
-// NewSpread divides a product of elements of size bytes between the given number of GPUs.
-func NewSpread(devices int, s gemm.Shape, size int) Spread {
-	x := Spread{Grid: plan.Squarest(devices, s), Shape: s, Size: size}
+// NewSpread divides an operation on elements of size bytes between the given number of GPUs.
+func NewSpread(devices int, s gemm.Shape, op Operation, size int) Spread {
+	x := Spread{Grid: plan.Squarest(devices, s), Shape: s, Op: op, Size: size}
 	for gpu := range devices {
 		i, j, _ := x.At(gpu)
 		share := Share{Rows: plan.Split(s.M, x.P, i), Panels: within(plan.Split(s.N, x.Q, j), x.P)}
@@ -59,8 +61,14 @@ func NewSpread(devices int, s gemm.Shape, size int) Spread {
 			share.Steps = append(share.Steps, Step{From: x.Rank(i, at, 0), Rows: rows[at], Panel: i})
 		}
 		for t := 1; t < x.P; t++ {
-			at := (i + t) % x.P
-			share.Steps = append(share.Steps, Step{From: x.Rank(at, j, 0), OfB: true, Rows: share.Rows, Panel: at})
+			from, parts := x.Rank((i+t)%x.P, j, 0), []plan.Span{share.Rows}
+			if op.TransA {
+				parts = rows
+			}
+			for _, part := range parts {
+				share.Steps = append(share.Steps, Step{From: from, OfB: true, Rows: part, Panel: (i + t) % x.P})
+				from = gpu // the panel is there
+			}
 		}
 		x.Shares = append(x.Shares, share)
 	}
@@ -79,16 +87,41 @@ func within(s plan.Span, parts int) []plan.Span {
 // LD returns the leading dimension of a matrix with the given number of columns on a GPU.
 func (x Spread) LD(cols int) int { return AlignedLD(cols, x.Size) }
 
-// Elements returns how many elements the panel of a step of a GPU has in memory, with the gaps between its rows.
-func (x Spread) Elements(gpu int, s Step) int64 {
-	rows, cols := s.Rows.Len(), x.K
+// stored returns the rows and columns in memory of the panel of a step of a GPU.
+func (x Spread) stored(gpu int, s Step) (rows, cols int) {
+	rows, cols = s.Rows.Len(), x.K
 	if s.OfB {
 		rows, cols = x.K, x.Shares[gpu].Panels[s.Panel].Len()
 	}
+	if s.OfB && x.Op.TransB || !s.OfB && x.Op.TransA {
+		return cols, rows
+	}
+	return rows, cols
+}
+
+// PanelLD returns the leading dimension of the panel of a step of a GPU.
+func (x Spread) PanelLD(gpu int, s Step) int {
+	_, cols := x.stored(gpu, s)
+	return x.LD(cols)
+}
+
+// Elements returns how many elements the panel of a step of a GPU has in memory, with the gaps between its rows.
+func (x Spread) Elements(gpu int, s Step) int64 {
+	rows, cols := x.stored(gpu, s)
 	if cols == 0 {
 		return 0
 	}
 	return int64(rows) * int64(x.LD(cols))
+}
+
+// Before returns how many elements a GPU has of A before the given rows.
+func (x Spread) Before(gpu int, rows plan.Span) (n int64) {
+	for _, p := range within(x.Shares[gpu].Rows, x.Q) {
+		if p.Hi <= rows.Lo {
+			n += x.Elements(gpu, Step{Rows: p})
+		}
+	}
+	return n
 }
 
 // Traffic predicts the bytes that each GPU copies from others. islands has a number for each GPU; GPUs with the same
@@ -127,7 +160,7 @@ func multi(b Backend, others []gemm.Variant) gemm.Variant {
 	v := gemm.Variant{
 		Doc:  "all GPUs of the host: each computes a block of C, and copies panels from others meanwhile",
 		Role: gemm.Production, Class: gemm.Tuned, Bound: gemm.Classical, Leaf: Family + "/tuned",
-		Can: gemm.Stages | gemm.Explains | gemm.Repeats,
+		Can: gemm.Gemms | gemm.Stages | gemm.GemmStages | gemm.Explains | gemm.Repeats,
 	}
 	v.BoundOf = func(typ string, p gemm.Params) gemm.Bound {
 		if _, of, err := Local(p, typ); err == nil {

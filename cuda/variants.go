@@ -154,9 +154,6 @@ func IsTF32(name string) bool {
 // IsTorch reports whether PyTorch computes the algorithm.
 func IsTorch(name string) bool { return name == Torch || name == TorchTF32 }
 
-// IsPlain reports whether the algorithm has products C = A·B only.
-func IsPlain(name string) bool { return name == Multi || IsTorch(name) }
-
 // absent is the backend of a program that has none.
 type absent struct{}
 

@@ -22,8 +22,8 @@ import (
 	"gemm/parallel"
 )
 
-// onGPU returns the variants on a GPU, which the test needs.
-func onGPU(t *testing.T) []gemm.Variant { return cuda.Variants(device.OnGPU(t)) }
+// onGPU returns the variants on a GPU, which the test needs. Products on several have 4, as device.Several says.
+func onGPU(t *testing.T) []gemm.Variant { return cuda.Variants(device.Several(t, 4)) }
 
 // multiply computes the product by the variant and says what has computed it, if that is another one.
 func multiply[T gemm.Element](t *testing.T, all []gemm.Variant, name string, p gemm.Params, c, a, b gemm.Matrix[T]) (

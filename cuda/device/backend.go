@@ -84,8 +84,8 @@ func (b *Backend) BF16(name string, p gemm.Params) (gemm.Multiplier[half.BF16], 
 
 // ofHalves returns the product in half precision with the name. It has no iterated products.
 func ofHalves[T half.Float](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
-	if cuda.IsPlain(name) {
-		return ofPlain[T](b, name, p)
+	if other, err := ofOthers[T](b, name, p); other != nil || err != nil {
+		return other, err
 	}
 	out, err := construct[T](b, name, p)
 	return gemmer[T]{out}, err
@@ -93,8 +93,8 @@ func ofHalves[T half.Float](b *Backend, name string, p gemm.Params) (gemm.Multip
 
 // ofFloats returns the product of floating-point numbers with the name.
 func ofFloats[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
-	if cuda.IsPlain(name) {
-		return ofPlain[T](b, name, p)
+	if other, err := ofOthers[T](b, name, p); other != nil || err != nil {
+		return other, err
 	}
 	out, err := construct[T](b, name, p)
 	if batches(name, gemm.TypeOf[T]().Name) {
@@ -103,10 +103,13 @@ func ofFloats[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multip
 	return chainer[T]{gemmer[T]{out}}, err
 }
 
-// ofPlain returns the product with the name, which is only C = A·B.
-func ofPlain[T gemm.Number](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+// ofOthers returns the product with the name if it has neither iterated products nor batches in any type, else nil.
+func ofOthers[T gemm.Number](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
 	if name == cuda.Multi {
 		return ofMulti[T](b, p)
+	}
+	if !cuda.IsTorch(name) {
+		return nil, nil
 	}
 	d, err := b.Device(p.Int("device"))
 	if err != nil {

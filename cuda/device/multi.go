@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gonum.org/v1/gonum/blas"
 	"gorgonia.org/cu"
 
 	"gemm"
@@ -22,7 +23,7 @@ import (
 )
 
 // multi is a product that several GPUs compute; see cuda.Spread.
-type multi[T gemm.Element] struct {
+type multi[T gemm.Number] struct {
 	on      []*product[T] // by GPU: the algorithm of its parts
 	islands []int         // by GPU: those with the same number read each other's memory
 	warm    bool
@@ -33,11 +34,12 @@ type multi[T gemm.Element] struct {
 const multiName = cuda.Family + "/" + cuda.Multi
 
 // ofMulti returns the product on the first GPUs of this host.
-func ofMulti[T gemm.Element](b *Backend, p gemm.Params) (*multi[T], error) {
+func ofMulti[T gemm.Number](b *Backend, p gemm.Params) (*multi[T], error) {
 	count, err := cu.NumDevices()
 	if err != nil {
 		return nil, failed("cuDeviceGetCount", err)
 	}
+	count = max(count, len(b.devices)) // tests repeat a GPU
 	if n := p.Int("devices"); n > count {
 		return nil, gemm.Unavailablef("--devices %d: this host has %d", n, count)
 	}
@@ -92,6 +94,9 @@ func (m *multi[T]) connect() error {
 
 // reach lets kernels and copies of the device read the memory of another.
 func (d *Device) reach(o *Device) (err error) {
+	if d.context == o.context {
+		return nil
+	}
 	defer d.bind(&err)()
 	if err := o.context.EnablePeerAccess(0); err != nil && !errors.Is(err, cu.PeerAccessAlreadyEnabled) {
 		return failed("cuCtxEnablePeerAccess", err)
@@ -129,7 +134,13 @@ func (m *multi[T]) acquire(err *error) (release func(), _ error) {
 }
 
 func (m *multi[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	if err := gemm.CheckShapes(c, a, b); err != nil {
+	return m.Gemm(ctx, blas.NoTrans, blas.NoTrans, gemm.FromFloat64[T](1), a, b, gemm.FromFloat64[T](0), c)
+}
+
+// Gemm implements gemm.Gemmer.
+func (m *multi[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) error {
+	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil || c.Rows == 0 || c.Cols == 0 {
@@ -139,13 +150,20 @@ func (m *multi[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 		return err
 	}
 	defer m.product.Leave()
-	run, err := m.Stage(ctx, c, a, b)
+	run, err := m.StageGemm(ctx, tA, tB, alpha, a, b, beta, c)
 	return once(ctx, run, err)
 }
 
-// Stage implements gemm.Stager: it copies to each GPU what that owns of A and B.
-func (m *multi[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (_ gemm.Run, err error) {
-	if err := gemm.CheckShapes(c, a, b); err != nil {
+// Stage implements gemm.Stager.
+func (m *multi[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
+	return m.StageGemm(ctx, blas.NoTrans, blas.NoTrans, gemm.FromFloat64[T](1), a, b, gemm.FromFloat64[T](0), c)
+}
+
+// StageGemm implements gemm.GemmStager: it copies to each GPU what that owns of A and B, and its block of C.
+func (m *multi[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) (_ gemm.Run, err error) {
+	rows, cols, k, err := gemm.CheckGemm(tA, tB, a, b, c)
+	if err != nil {
 		return nil, err
 	}
 	release, err := m.acquire(&err)
@@ -154,7 +172,8 @@ func (m *multi[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (_ gemm.Ru
 	}
 	defer release()
 	r := &spread[T]{m: m, c: c, phases: map[string]time.Duration{},
-		Spread: cuda.NewSpread(len(m.on), gemm.Shape{M: c.Rows, N: c.Cols, K: a.Cols}, gemm.TypeOf[T]().Size)}
+		Spread: cuda.NewSpread(len(m.on), gemm.Shape{M: rows, N: cols, K: k},
+			operation(tA, tB, gemm.ToFloat64(alpha), gemm.ToFloat64(beta)), gemm.TypeOf[T]().Size)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.free())
@@ -172,7 +191,7 @@ func (m *multi[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (_ gemm.Ru
 }
 
 // spread is a product whose operands are on several GPUs.
-type spread[T gemm.Element] struct {
+type spread[T gemm.Number] struct {
 	m *multi[T]
 	cuda.Spread
 	c          gemm.Matrix[T]
@@ -184,11 +203,12 @@ type spread[T gemm.Element] struct {
 	clocks     clocks
 }
 
-// holding is what one of the GPUs has of a product: its rows of A, one behind the other, and panels of B and C.
+// holding is what one of the GPUs has of a product: panels of A, B and C, one behind the other.
 type holding struct {
 	*Device
 	cuda.Share
 	room    memory
+	begin   memory  // C before a product, if that is read
 	b, c    []int64 // offsets of the panels in bytes
 	bytes   int64   // of a set of operands
 	engines map[gemm.Shape]engine
@@ -218,20 +238,18 @@ func (r *spread[T]) place(ctx context.Context, gpu int, a, b gemm.Matrix[T]) err
 	if err := cmp.Or(r.bind(gpu), h.rings()); err != nil {
 		return err
 	}
-	take := func(rows, cols int) (at int64) {
+	take := func(elements int64) (at int64) {
 		at = h.bytes
-		if cols > 0 {
-			h.bytes += roomOf[T](rows, r.LD(cols))
-		}
+		h.bytes += roomOf[T](1, int(elements))
 		return at
 	}
-	take(h.Rows.Len(), r.K)
-	for _, rows := range []int{r.K, h.Rows.Len()} {
-		for _, p := range h.Panels {
-			h.b = append(h.b, take(rows, p.Len()))
-		}
+	take(r.Before(gpu, plan.Span{Lo: h.Rows.Hi}))
+	for i := range h.Panels {
+		h.b = append(h.b, take(r.Elements(gpu, cuda.Step{OfB: true, Panel: i})))
 	}
-	h.b, h.c = h.b[:len(h.Panels)], h.b[len(h.Panels):]
+	for _, p := range h.Panels {
+		h.c = append(h.c, take(int64(h.Rows.Len())*int64(r.LD(p.Len()))))
+	}
 	if gpu == 0 { // of the largest block
 		r.sets = h.sets(h.bytes, r.m.warm)
 	}
@@ -252,8 +270,8 @@ func (r *spread[T]) place(ctx context.Context, gpu int, a, b gemm.Matrix[T]) err
 		return err
 	}
 	o := r.operands(gpu, 0, h.Own)
-	err := cmp.Or(upload(ctx, h.Device, o.a, o.lda, a.Slice(rows.Lo, 0, rows.Len(), r.K)),
-		upload(ctx, h.Device, o.b, o.ldb, b.Slice(0, panel.Lo, r.K, panel.Len())),
+	err := cmp.Or(upload(ctx, h.Device, o.a, o.lda, part(a, r.Op.TransA, rows.Lo, rows.Len())),
+		upload(ctx, h.Device, o.b, o.ldb, part(b, !r.Op.TransB, panel.Lo, panel.Len())), r.placeC(ctx, gpu),
 		h.replicate(h.room.at, h.bytes, r.sets))
 	if err != nil {
 		return err
@@ -267,12 +285,28 @@ func (r *spread[T]) place(ctx context.Context, gpu int, a, b gemm.Matrix[T]) err
 	for _, s := range h.Steps {
 		if shape := r.shapeOf(gpu, s); h.engines[shape] == nil {
 			h.engines[shape] = r.m.on[gpu].another()
-			if err := h.engines[shape].prepare(shape, r.operands(gpu, 0, s), cuda.Plain); err != nil {
+			if err := h.engines[shape].prepare(shape, r.operands(gpu, 0, s), r.Op); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// placeC copies the block of C to a GPU, if it is read.
+func (r *spread[T]) placeC(ctx context.Context, gpu int) (err error) {
+	h := r.on[gpu]
+	if r.Op.Beta == 0 {
+		return nil
+	}
+	if h.begin, err = h.allocate(h.bytes - h.c[0]); err != nil {
+		return err
+	}
+	for i, p := range h.Panels {
+		err = cmp.Or(err, upload(ctx, h.Device, h.begin.at+cu.DevicePtr(h.c[i]-h.c[0]), r.LD(p.Len()),
+			r.c.Slice(h.Rows.Lo, p.Lo, h.Rows.Len(), p.Len())))
+	}
+	return err
 }
 
 // shapeOf returns the shape of the product of a step.
@@ -284,9 +318,11 @@ func (r *spread[T]) shapeOf(gpu int, s cuda.Step) gemm.Shape {
 func (r *spread[T]) operands(gpu, set int, s cuda.Step) operands {
 	h, ld := r.on[gpu], r.LD(r.Shares[gpu].Panels[s.Panel].Len())
 	at := h.room.at + cu.DevicePtr(int64(set)*h.bytes)
-	down := func(ld int) cu.DevicePtr { return cu.DevicePtr((s.Rows.Lo - h.Rows.Lo) * ld * r.Size) }
-	return operands{at + down(r.LD(r.K)), at + cu.DevicePtr(h.b[s.Panel]), at + cu.DevicePtr(h.c[s.Panel]) + down(ld),
-		r.LD(r.K), ld, ld}
+	return operands{
+		at + cu.DevicePtr(r.Before(gpu, s.Rows)*int64(r.Size)), at + cu.DevicePtr(h.b[s.Panel]),
+		at + cu.DevicePtr(h.c[s.Panel]+int64(s.Rows.Lo-h.Rows.Lo)*int64(ld)*int64(r.Size)),
+		r.PanelLD(gpu, cuda.Step{Rows: s.Rows}), r.PanelLD(gpu, cuda.Step{OfB: true, Panel: s.Panel}), ld,
+	}
 }
 
 // panel returns where a GPU has the panel that a step copies, and its bytes.
@@ -321,10 +357,28 @@ func (r *spread[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 	if err := ctx.Err(); err != nil || r.c.Rows == 0 || r.c.Cols == 0 {
 		return cost, err
 	}
-	if err := r.poison((r.next + times - 1) % r.sets); err != nil {
-		return cost, err
+	most := times
+	if r.Op.Beta != 0 { // a product changes the C that it reads
+		most = r.sets
 	}
-	if cost.Time, err = r.on[0].timed(ctx, &r.clocks, func() error {
+	for done := 0; done < times; done += most {
+		took, err := r.burst(ctx, min(most, times-done))
+		if err != nil {
+			return cost, err
+		}
+		cost.Time += took
+	}
+	err = r.measure()
+	cost.Phases = maps.Clone(r.phases)
+	return cost, err
+}
+
+// burst computes the product the given number of times, each time with the next set.
+func (r *spread[T]) burst(ctx context.Context, times int) (time.Duration, error) {
+	if err := r.fill(times); err != nil {
+		return 0, err
+	}
+	return r.on[0].timed(ctx, &r.clocks, func() error {
 		for range times {
 			r.last = r.next
 			if err := r.start(); err != nil {
@@ -333,22 +387,27 @@ func (r *spread[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 			r.next = (r.next + 1) % r.sets
 		}
 		return nil
-	}); err != nil {
-		return cost, err
-	}
-	err = r.measure()
-	cost.Phases = maps.Clone(r.phases)
-	return cost, err
+	})
 }
 
-// poison fills C of a set with NaN, and the panels that GPUs do not own. The first GPU ends with it last.
-func (r *spread[T]) poison(set int) error {
+// fill fills C of the last of the next sets with NaN, and the panels that GPUs do not own. If C is read, each set gets
+// the staged one. The first GPU ends with it last.
+func (r *spread[T]) fill(times int) error {
 	for gpu, h := range r.on {
 		if err := r.bind(gpu); err != nil {
 			return err
 		}
-		at, from := h.room.at+cu.DevicePtr(int64(set)*h.bytes), h.c[0]
-		spans := []memory{{at + cu.DevicePtr(from), h.bytes - from}}
+		set, bytes := (r.next+times-1)%r.sets, h.bytes-h.c[0]
+		block := func(set int) cu.DevicePtr { return h.room.at + cu.DevicePtr(int64(set)*h.bytes+h.c[0]) }
+		spans := []memory{{block(set), bytes}}
+		if r.Op.Beta != 0 {
+			spans = nil
+			for i := range times * int(min(1, bytes)) {
+				if err := cu.MemcpyDtoDAsync(block((r.next+i)%r.sets), h.begin.at, bytes, h.stream); err != nil {
+					return failed("cuMemcpyDtoDAsync", err)
+				}
+			}
+		}
 		for _, s := range h.Steps {
 			if at, bytes := r.panel(gpu, set, s); s.From != gpu {
 				spans = append(spans, memory{at, bytes})
@@ -390,7 +449,7 @@ func (r *spread[T]) start() error {
 			return err
 		}
 	}
-	for i := range r.P + r.Q - 1 {
+	for i := range root.Steps {
 		for gpu := range r.on {
 			if err := cmp.Or(r.bind(gpu), r.step(gpu, i)); err != nil {
 				return onGPU(gpu, err)
@@ -543,7 +602,7 @@ func (r *spread[T]) free() (err error) {
 		for _, e := range h.engines {
 			err = errors.Join(err, e.close())
 		}
-		err = errors.Join(err, h.Device.free(&h.room))
+		err = errors.Join(err, h.Device.free(&h.room), h.Device.free(&h.begin))
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"gemm"
 	"gemm/cuda/nvrtc"
 	"gemm/gemmtest"
 )
@@ -24,6 +25,19 @@ func OnGPU(t testing.TB) *Backend {
 	})
 	_, err := b.Device(0)
 	gemmtest.Require(t, "cuda", err)
+	return b
+}
+
+// Several returns a backend with n GPUs until the test ends. If the host has fewer, the first one stands for the others,
+// with streams, memory and kernels for each.
+func Several(t testing.TB, n int) *Backend {
+	b := OnGPU(t)
+	for i := 1; i < n; i++ {
+		if _, err := b.Device(i); errors.Is(err, gemm.ErrUnavailable) {
+			b.devices[i], err = open(0)
+			gemmtest.Must(t, err)
+		}
+	}
 	return b
 }
 

@@ -66,7 +66,7 @@ func Once(t testing.TB, run gemm.Run) {
 // exact result. The cases: a last panel with fewer rows, devices without a panel, transposed
 // operands, and a C that is read.
 func TestPanels(t *testing.T) {
-	b := OnGPU(t)
+	b := Several(t, 4)
 	for _, v := range cuda.Variants(b) {
 		if v.GF256 == nil && !v.Can.Has(gemm.Gemms) {
 			continue

@@ -42,7 +42,7 @@ func (b Backend) BF16(name string, p gemm.Params) (gemm.Multiplier[half.BF16], e
 // ofNumbers returns a multiplier in floating point, which is a gemm.Gemmer if the algorithm has more than products.
 func ofNumbers[T gemm.Number](w *Worker, name string, p gemm.Params, rescale rescaling[T]) gemm.Multiplier[T] {
 	m := newMultiplier[T](w, name, p)
-	if cuda.IsPlain(name) {
+	if cuda.IsTorch(name) {
 		return m
 	}
 	return gemmer[T]{m, rescale}
