@@ -106,16 +106,16 @@ func describeFake(kind string) error {
 	return ipc.NewWriter(os.Stdout).Encode("system", found)
 }
 
-// fakeBackend computes products of f64, and conflictfree's of f32, by the textbook, and hangs
-// with tuned where it is to. The processor computes products of bytes, if field says so.
+// fakeBackend computes products of f64, and conflictfree's of f32, by the textbook. It hangs with tuned or dies with
+// multi where it is to. The processor computes products of bytes, if field says so.
 type fakeBackend struct {
-	hangs bool
+	does  string
 	field string // computes: it does; dies, waits: with its third product; otherwise there are none
 }
 
 func (fakeBackend) F32(name string, _ gemm.Params) (gemm.Multiplier[float32], error) {
 	if name == "conflictfree" {
-		return fakeMultiplier[float32]{}, nil
+		return fakeMultiplier[float32](""), nil
 	}
 	return nil, gemm.Unavailablef("f32 is not faked")
 }
@@ -165,13 +165,21 @@ func (b fakeBackend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], 
 	if n, _ := p["device"].(int); n != 0 { // products on all GPUs have none
 		return nil, gemm.Unavailablef("there is no GPU %d", n)
 	}
-	return fakeMultiplier[float64]{b.hangs && name == "tuned"}, nil
+	if name != map[string]string{"hangs": "tuned", "dies": "multi"}[b.does] {
+		b.does = ""
+	}
+	return fakeMultiplier[float64](b.does), nil
 }
 
-type fakeMultiplier[T gemm.Float] struct{ hangs bool }
+// fakeMultiplier is what it does in a product: it hangs, dies, or is a textbook.
+type fakeMultiplier[T gemm.Float] string
 
 func (m fakeMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	if m.hangs {
+	switch m {
+	case "dies":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	case "hangs":
 		_ = os.WriteFile(os.Getenv(fakeWorkerVariable+"_FILE"), nil, 0o600)
 		<-ctx.Done()
 		fakeLost.Store(true)
@@ -182,19 +190,19 @@ func (m fakeMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 
 // UserF32 implements userkernel.Backend.
 func (b fakeBackend) UserF32(k userkernel.Kernel, _ gemm.Params) (gemm.Multiplier[float32], error) {
-	return userProduct[float32](k, b.hangs)
+	return userProduct[float32](k, b.does)
 }
 
 // UserF64 implements userkernel.Backend.
 func (b fakeBackend) UserF64(k userkernel.Kernel, _ gemm.Params) (gemm.Multiplier[float64], error) {
-	return userProduct[float64](k, b.hangs)
+	return userProduct[float64](k, b.does)
 }
 
-func userProduct[T gemm.Float](k userkernel.Kernel, hangs bool) (gemm.Multiplier[T], error) {
+func userProduct[T gemm.Float](k userkernel.Kernel, does string) (gemm.Multiplier[T], error) {
 	if k.Fault != "" {
 		return nil, errors.New(k.Fault)
 	}
-	return fakeMultiplier[T]{hangs}, nil
+	return fakeMultiplier[T](does), nil
 }
 
 // fakeLost says that a product has not ended with its context.
@@ -208,7 +216,7 @@ func serveFake(kind string) error {
 		return err
 	}
 	tuned.Use(found)
-	var backend cuda.Backend = fakeBackend{hangs: kind == "hangs"}
+	var backend cuda.Backend = fakeBackend{does: kind}
 	if fault, ok := strings.CutPrefix(kind, "tunes"); ok {
 		backend = tunedBackend{strings.TrimPrefix(fault, " and ")}
 	}
@@ -216,7 +224,7 @@ func serveFake(kind string) error {
 		Variants: cuda.Variants(backend),
 		UserVariants: func(sources []json.RawMessage) ([]gemm.Variant, error) {
 			kernels, err := userkernel.FromTask(sources)
-			return userkernel.Variants(fakeBackend{hangs: kind == "hangs"}, kernels), err
+			return userkernel.Variants(fakeBackend{does: kind}, kernels), err
 		},
 		Device: &compare.Device{
 			Describe: func(h *record.Host, r *record.RunInfo) { h.GPUs, r.Libraries["NVRTC"] = []string{"Fake H1"}, "13.0" },
@@ -484,6 +492,26 @@ func TestCUDAHangs(t *testing.T) {
 			!strings.Contains(r.stdout, "cuda/naive") || strings.Count(r.stdout, " timeout ") != 1 {
 			t.Errorf("%s: status %d, %s%s", hung, r.status, r.stdout, r.stderr)
 		}
+	}
+}
+
+// TestCUDADies has a product on two GPUs end the worker, as a lost GPU may. It costs no row but its own.
+func TestCUDADies(t *testing.T) {
+	dir := t.TempDir()
+	r := start(t, dir, withWorker(t, "dies"), "cuda", "--sizes", "8,12", "--type", "f64", "--devices", "2", "--time", "1ms",
+		"--variants", "cuda/naive,cuda/multi,cuda/tuned", "--json", "r.json")
+	doc := records(t, filepath.Join(dir, "r.json"))
+	for _, row := range doc.Records {
+		want, reason := record.OK, ""
+		if row.Variant == "cuda/multi" {
+			want, reason = record.Failed, "gemm-cuda ended with signal killed"
+		}
+		if row.Status != want || row.Reason.Text != reason {
+			t.Errorf("%s %d: %s %q, want %s %q", row.Variant, row.N, row.Status, row.Reason, want, reason)
+		}
+	}
+	if r.status != statusFailed || len(doc.Records) != 6 {
+		t.Errorf("status %d, %d rows, %s", r.status, len(doc.Records), r.stderr)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"gemm"
@@ -122,6 +123,19 @@ func TestMulti(t *testing.T) {
 			t.Run(p.String(), func(t *testing.T) { staged[float32](t, v, p) })
 		}
 	}
+	t.Run("memory", func(t *testing.T) {
+		b := device.Several(t, 2)
+		v, err := gemm.Lookup(cuda.Variants(b), "cuda/multi")
+		gemmtest.Must(t, err)
+		m, err := gemm.New[float32](v, gemm.Params{"devices": 2})
+		gemmtest.Must(t, err)
+		device.Leave(t, b, 1<<20)
+		x := gemm.NewMatrix[float32](1024, 1024)
+		_, err = m.(gemm.Stager[float32]).Stage(t.Context(), gemm.NewMatrix[float32](1024, 1024), x, x)
+		if !errors.Is(err, gemm.ErrUnavailable) || !strings.HasPrefix(err.Error(), "GPU 0: ") {
+			t.Errorf("with 1 MiB on a GPU: %v", err)
+		}
+	})
 	t.Run("ozaki", func(t *testing.T) { staged[float64](t, v, gemm.Params{"local": "cuda/ozaki-mma"}) })
 }
 
