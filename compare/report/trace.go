@@ -78,7 +78,9 @@ func (r *traceRow) events() []traceEvent {
 	}
 	for _, p := range r.Phases {
 		args := map[string]any{"phase": p.Name, "bytes": p.Bytes}
-		if p.Peer != nil {
+		if p.Peer != nil && r.GPUs > 1 {
+			args["gpu"] = *p.Peer
+		} else if p.Peer != nil {
 			args["rank"] = *p.Peer
 		}
 		name, category := p.Name, "phase"

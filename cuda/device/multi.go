@@ -19,6 +19,7 @@ import (
 	"gemm/compare/record"
 	"gemm/cuda"
 	"gemm/internal/note"
+	"gemm/internal/timeline"
 	"gemm/mpi/plan"
 )
 
@@ -369,6 +370,11 @@ func (r *spread[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 		cost.Time += took
 	}
 	err = r.measure()
+	if line := timeline.Of(ctx); line != nil && times == 1 && err == nil {
+		var did timeline.Activity
+		did, err = r.activity(cost.Time)
+		line.SetActivity(did)
+	}
 	cost.Phases = maps.Clone(r.phases)
 	return cost, err
 }
@@ -499,13 +505,43 @@ func (r *spread[T]) copyPanel(gpu int, s cuda.Step) error {
 	return failed("cuMemcpyPeerAsync", cu.MemcpyPeerAsync(to, h.context, from, r.on[s.From].context, bytes, h.up.stream))
 }
 
+// activity returns what the streams of each GPU did in the last product, which took as long. Times are from the
+// beginning of the GPU on: events of different GPUs cannot be compared. Every GPU begins after the first one and ends
+// before the product, which limits the error.
+func (r *spread[T]) activity(took time.Duration) (did timeline.Activity, err error) {
+	did.GPUs = len(r.on)
+	for gpu, h := range r.on {
+		did.Lanes = append(did.Lanes, fmt.Sprint("GPU ", gpu), fmt.Sprint("copies to GPU ", gpu))
+		at := func(step, which int) float64 { return seconds(&err, h.events[0], h.event(step, which)) }
+		var copied, end float64
+		for i, s := range h.Steps {
+			if s.From != gpu {
+				begin := copied
+				copied = at(i, stepCopied)
+				did.Phases = append(did.Phases, timeline.Phase{Lane: 2*gpu + 1, Name: phasePeer, Peer: &s.From,
+					Bytes: r.Elements(gpu, s) * int64(r.Size), Begin: begin, End: copied})
+			}
+			end = at(i, stepEnds)
+			did.Phases = append(did.Phases, timeline.Phase{Lane: 2 * gpu, Name: phaseKernels, Begin: at(i, stepBegins),
+				End: end})
+		}
+		if gpu > 0 {
+			did.ClockError = max(did.ClockError, took.Seconds()-end)
+		}
+	}
+	timeline.Sort(did.Phases)
+	return did, err
+}
+
+// seconds returns the time between two events of a GPU. If that fails and *err is nil, *err is the reason.
+func seconds(err *error, from, to cu.Event) float64 {
+	took, failure := between(from, to)
+	*err = cmp.Or(*err, failure)
+	return took.Seconds()
+}
+
 // measure reads what each GPU did in the last product, and compares the bytes that it copied with the plan.
 func (r *spread[T]) measure() (err error) {
-	seconds := func(from, to cu.Event) float64 {
-		took, failure := between(from, to)
-		err = cmp.Or(err, failure)
-		return took.Seconds()
-	}
 	r.parts = nil
 	most := map[string]float64{}
 	predicted := r.Traffic(r.m.islands)
@@ -514,16 +550,15 @@ func (r *spread[T]) measure() (err error) {
 			return fmt.Errorf("cuda: GPU %d copied %+v, the plan says %+v", gpu, h.copied, predicted[gpu])
 		}
 		p := record.DevicePart{Device: gpu, Peer: h.copied.Inside.Recv, Host: h.copied.Between.Recv}
-		last := len(h.Steps) - 1
-		for i := range h.Steps {
-			p.Kernels += seconds(h.event(i, stepBegins), h.event(i, stepEnds))
+		for i, s := range h.Steps {
+			p.Kernels += seconds(&err, h.event(i, stepBegins), h.event(i, stepEnds))
+			if s.From != gpu {
+				p.Copies = seconds(&err, h.events[0], h.event(i, stepCopied))
+			}
 		}
-		if last > 0 {
-			p.Copies = seconds(h.events[0], h.event(last, stepCopied))
-		}
-		p.Exposed = max(0, seconds(h.events[0], h.event(last, stepEnds))-p.Kernels)
+		p.Exposed = max(0, seconds(&err, h.events[0], h.event(len(h.Steps)-1, stepEnds))-p.Kernels)
 		r.parts = append(r.parts, p)
-		for name, took := range map[string]float64{"compute": p.Kernels, "peer": p.Copies, "exposed": p.Exposed} {
+		for name, took := range map[string]float64{"compute": p.Kernels, phasePeer: p.Copies, "exposed": p.Exposed} {
 			most[name] = max(most[name], took)
 		}
 	}

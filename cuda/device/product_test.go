@@ -285,6 +285,43 @@ func TestTimelineInside(t *testing.T) {
 	gemmtest.Must(t, run.Close())
 }
 
+// TestTimelineOfGPUs checks the timeline of a product on four GPUs, of an A that is transposed: what a stream does follows
+// what it did before, within the product, and the bytes are as planned.
+func TestTimelineOfGPUs(t *testing.T) {
+	const gpus = 4
+	b := Several(t, gpus)
+	m, err := ofMulti[float32](b, gemm.Params{"devices": gpus, "local": "cuda/naive", "l2": "cold"})
+	gemmtest.Must(t, err)
+	a, x, c := integers[float32](90, 300, 5), integers[float32](90, 200, 3), integers[float32](300, 200, 2)
+	run, err := m.StageGemm(t.Context(), blas.Trans, blas.NoTrans, 1, a, x, 0, c)
+	gemmtest.Must(t, err)
+	var line timeline.Recorder
+	cost, err := run.Do(timeline.With(t.Context(), &line))
+	gemmtest.Must(t, err)
+	gemmtest.Must(t, run.Collect(t.Context()))
+	Exact(t, cuda.Operation{TransA: true, Alpha: 1}, a, x, c, c)
+	did, took := line.Activity(), cost.Time.Seconds()+1e-6
+	ends, bytes := make([]float64, 2*gpus), make([]int64, gpus)
+	for _, p := range did.Phases {
+		if !(p.Begin >= ends[p.Lane]-1e-6) || !(p.End >= p.Begin) || !(p.End <= took) {
+			t.Errorf("%+v begins before %v or ends after %v", p, ends[p.Lane], took)
+		}
+		ends[p.Lane] = p.End
+		if p.Peer != nil {
+			bytes[p.Lane/2] += p.Bytes
+		}
+	}
+	for gpu, want := range run.(*spread[float32]).Traffic(make([]int, gpus)) {
+		if bytes[gpu] == 0 || bytes[gpu] != want.Inside.Recv || !(ends[2*gpu] > 0) {
+			t.Errorf("GPU %d copies %d bytes, want %+v; it ends after %v s", gpu, bytes[gpu], want, ends[2*gpu])
+		}
+	}
+	if did.GPUs != gpus || len(did.Lanes) != 2*gpus || !(did.ClockError >= 0) || !(did.ClockError <= took) {
+		t.Errorf("the lanes of %d GPUs are %q, with an error of %v s", did.GPUs, did.Lanes, did.ClockError)
+	}
+	gemmtest.Must(t, run.Close())
+}
+
 // TestTimeline checks that a product with a timeline is right, that its copies and kernels follow each
 // other, and that kernels lie in their phase.
 func TestTimeline(t *testing.T) {

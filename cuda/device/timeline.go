@@ -29,6 +29,7 @@ const (
 	phaseUp      = "h2d"
 	phaseKernels = "kernels"
 	phaseDown    = "d2h"
+	phasePeer    = "peer"
 )
 
 // marks are events between which the parts of one product lie. Nil marks nothing.

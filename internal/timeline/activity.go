@@ -12,7 +12,7 @@ type Phase struct {
 	Lane  int     `json:"lane"`           // rank or stream
 	Name  string  `json:"phase"`          // as in the phases of a row, or Waiting
 	Call  string  `json:"call,omitempty"` // what was called during the phase, such as send or a kernel
-	Peer  *int    `json:"peer,omitempty"` // the rank that was called, if it was one
+	Peer  *int    `json:"peer,omitempty"` // the rank that was called, or the GPU that was copied from, if it was one
 	Bytes int64   `json:"bytes,omitempty"`
 	Begin float64 `json:"begin_s"` // seconds after the first lane began
 	End   float64 `json:"end_s"`
@@ -25,6 +25,7 @@ const Waiting = "wait"
 type Activity struct {
 	// Lanes names the streams of a GPU. It is empty if the lanes are ranks.
 	Lanes []string `json:"lanes,omitempty"`
+	GPUs  int      `json:"gpus,omitempty"` // that the lanes are of; 0: one
 	// Phases are sorted by lane and then by time; a phase precedes its parts.
 	Phases []Phase `json:"phases,omitempty"`
 	// ClockError is the largest error of the times of one lane relative to another lane, in

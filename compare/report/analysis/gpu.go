@@ -37,11 +37,11 @@ func Products(r record.Record) int {
 	return 1
 }
 
-// Rungs returns the timed rows of the GPU ladder for plain products of a type, one per variant and
+// Rungs returns the timed rows of the GPU ladder for plain products of a type on one GPU, one per variant and
 // shape. If a variant was measured with several parameters, it is the row with the defaults.
 func (v *View) Rungs(typ string) []record.Record {
 	all := Timed(v.Pick(func(r record.Record) bool {
-		return r.Experiment == record.MainLadder && r.Type == typ && ByGPU(r) && r.Median > 0 && ProblemOf(r).Plain()
+		return inLadder(typ)(r) && ByGPU(r) && r.Median > 0 && ProblemOf(r).Plain()
 	}))
 	variants := v.gpuVariants()
 	var out []record.Record

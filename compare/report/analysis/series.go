@@ -17,16 +17,17 @@ type Axis struct {
 	One    string // one of them, in letters of figures
 }
 
-// The axes: the threads of the family parallel, and the ranks and the hosts of the family mpi.
+// The axes: the threads of the family parallel, the ranks and the hosts of the family mpi, and the GPUs of one product.
 var (
 	OverThreads = Axis{"threads", Parallel, "thread"}
 	OverRanks   = Axis{"ranks", OnRanks, "rank"}
 	OverHosts   = Axis{"hosts", OnRanks, "host"}
+	OverGPUs    = Axis{"devices", OnGPU, "GPU"}
 )
 
 // fixed names the experiments that have a problem of a fixed size, the best first.
 func (a Axis) fixed() []record.Experiment {
-	if a.Family == OnRanks {
+	if a.Family != Parallel {
 		return []record.Experiment{record.StrongScaling, record.MainLadder}
 	}
 	return []record.Experiment{record.StrongScaling, record.ChunkSizes, record.Affinities, record.ProcessorLimits}
@@ -41,13 +42,15 @@ func AxisOf(variant string) Axis {
 }
 
 // Count returns where a row is on the axis: its threads, its ranks whatever threads each of them has,
-// or its hosts. 0: the row does not say, or its hosts have different numbers of ranks.
+// its hosts, or its GPUs. 0: the row does not say, or its hosts have different numbers of ranks.
 func (a Axis) Count(r record.Record) int {
 	switch a {
 	case OverThreads:
 		return r.Threads
 	case OverHosts:
 		return len(RanksOfHosts(r)) * min(1, RanksOfHost(r))
+	case OverGPUs:
+		return Value[int](r.Resolved, a.Param)
 	}
 	if ranks, ok := r.Params[a.Param].(int); ok {
 		return ranks
@@ -101,7 +104,7 @@ func (v *View) seriesOf(a Axis, rows []record.Record) []Series {
 	}) {
 		r := own[0]
 		s := Series{Problem: OnOneThread(r), Axis: a, Variant: r.Variant, Rest: rest(r),
-			Set: v.DistinctSetting(r.Variant, r.Params)}
+			Set: v.DistinctSetting(r.Variant, Omit(r.Params, a.Param))}
 		if a == OverHosts {
 			s.Set = strings.TrimSpace(fmt.Sprintf("%s ranks/host=%d", s.Set, RanksOfHost(r)))
 		}
@@ -109,12 +112,22 @@ func (v *View) seriesOf(a Axis, rows []record.Record) []Series {
 			s.Rows = append(s.Rows, same[0])
 		}
 		slices.SortFunc(s.Rows, func(x, y record.Record) int { return cmp.Compare(a.Count(x), a.Count(y)) })
+		if one, ok := v.alone(r); ok && a == OverGPUs {
+			s.Rows = append([]record.Record{one}, Pick(s.Rows, func(r record.Record) bool { return a.Count(r) > 1 })...)
+		}
 		if len(s.Rows) > 1 {
 			out = append(out, s)
 		}
 	}
 	slices.SortStableFunc(out, func(x, y Series) int { return x.Problem.Compare(y.Problem) })
 	return out
+}
+
+// alone returns the row of one GPU that computes by the variant that each GPU of a row computes with.
+func (v *View) alone(r record.Record) (record.Record, bool) {
+	return Find(v.Records, func(x record.Record) bool {
+		return x.Variant == r.Resolved["local"] && x.Speed() && x.Experiment == r.Experiment && ProblemOf(x) == ProblemOf(r)
+	})
 }
 
 // Most returns the row of the most threads.
@@ -127,8 +140,10 @@ func (s Series) WithinProcessors(v *View) record.Record {
 	return append(s.Rows[:1:1], fit...)[len(fit)]
 }
 
-// One returns the row of one thread or rank.
-func (s Series) One() (record.Record, bool) { return s.Rows[0], s.Axis.Count(s.Rows[0]) == 1 }
+// One returns the row of one thread, rank, host or GPU.
+func (s Series) One() (record.Record, bool) {
+	return s.Rows[0], s.Axis.Count(s.Rows[0]) == 1 || s.Variant != s.Rows[0].Variant
+}
 
 // Count returns where a row is on the axis.
 func (s Series) Count(r record.Record) int { return s.Axis.Count(r) }
@@ -173,12 +188,17 @@ func MainSize(all []Series) (p Problem) {
 	return p
 }
 
-// FastestSeries returns one series a variant at a problem: the quickest on the most threads that there are processors
-// for.
+// FastestSeries returns one series a variant at a problem, or a setting of a variant on GPUs: the quickest on the most
+// threads that there are processors for.
 func (v *View) FastestSeries(all []Series, p Problem) []Series {
 	var out []Series
 	here := Pick(all, func(s Series) bool { return s.Problem == p })
-	for _, own := range GroupBy(here, func(s Series) string { return s.Variant }) {
+	for _, own := range GroupBy(here, func(s Series) string {
+		if s.Axis == OverGPUs { // by another variant on each GPU it has another arithmetic
+			return s.Variant + s.Set
+		}
+		return s.Variant
+	}) {
 		out = append(out, slices.MinFunc(own, func(x, y Series) int {
 			a, b := x.WithinProcessors(v), y.WithinProcessors(v)
 			return cmp.Or(cmp.Compare(b.Threads, a.Threads), cmp.Compare(a.Median, b.Median))
@@ -217,9 +237,47 @@ type Scaling struct {
 	Counts []int // the fewest and the most threads, ranks or hosts above one: two numbers, or one
 }
 
-// Scaling returns the strong scaling of a type over threads, ranks or hosts, nil if there is none.
+// Steps returns the speed-ups on each number of GPUs.
+func (s *Scaling) Steps() (out []Scaled) {
+	for _, x := range s.Rows {
+		for _, r := range x.Series.Rows[1:] {
+			out = append(out, Scaled{x.Series, r, ComparePair(x.Series.Rows[0], r), x.view})
+		}
+	}
+	return out
+}
+
+// most returns the largest value of the GPUs of a product; 0: it is not known.
+func (s Scaled) most(of func(record.DevicePart) float64) (most float64) {
+	if s.Last.GPU != nil {
+		most = MaxOf(s.Last.GPU.Parts, of)
+	}
+	return most
+}
+
+// Exposed returns the seconds without a kernel, on the GPU that has the most.
+func (s Scaled) Exposed() float64 {
+	return positive(s.most(func(p record.DevicePart) float64 { return p.Exposed }))
+}
+
+// Copied returns the bytes that a GPU copied from others, at most.
+func (s Scaled) Copied() float64 {
+	return positive(s.most(func(p record.DevicePart) float64 { return float64(p.Peer + p.Host) }))
+}
+
+// CopyRate returns how many gigabytes a second the fastest GPU copied from others.
+func (s Scaled) CopyRate() float64 {
+	return positive(s.most(func(p record.DevicePart) float64 {
+		if !(p.Copies > 0) {
+			return 0
+		}
+		return float64(p.Peer+p.Host) / p.Copies / 1e9
+	}))
+}
+
+// Scaling returns the strong scaling of a type over threads, ranks, hosts or GPUs, nil if there is none.
 func (v *View) Scaling(over, typ string) *Scaling {
-	a, _ := Find([]Axis{OverThreads, OverRanks, OverHosts}, func(a Axis) bool { return a.Param == over })
+	a, _ := Find([]Axis{OverThreads, OverRanks, OverHosts, OverGPUs}, func(a Axis) bool { return a.Param == over })
 	all := v.StrongSeries(a, typ)
 	out := Scaling{Problem: MainSize(all)}
 	for _, s := range v.FastestSeries(all, out.Problem) {

@@ -35,7 +35,7 @@ func (v *View) ScheduleTraces() []ScheduleTraces {
 	return out
 }
 
-// PhaseTraces is the traces of what the ranks of several variants did, or the streams of a GPU, in one
+// PhaseTraces is the traces of what the ranks of several variants did, or the streams of GPUs, in one
 // product. They are drawn over one time axis.
 type PhaseTraces struct {
 	Problem
@@ -46,16 +46,22 @@ type PhaseTraces struct {
 // mostPhaseTraces is how many traces one drawing has.
 const mostPhaseTraces = 4
 
+// OnGPUs stands for the traces of products on several GPUs, which are apart from other traces of their family.
+const OnGPUs = "gpus"
+
 // PhaseTraces returns the traces of a family of a host that most of its variants have in common: those with
 // the most lanes, and of these the largest product. Among the settings of a variant it has the first. Kernels that
 // note their steps are compiled within the product that is traced, so that their traces are left out.
 func (v *View) PhaseTraces(family string) (e PhaseTraces, ok bool) {
 	for _, t := range v.traces {
-		lanes := len(t.Ranks)
-		if family == OnGPU {
+		of, lanes := Family(t.Variant), len(t.Ranks)
+		if of == OnGPU {
 			lanes = len(t.Lanes)
 		}
-		if Family(t.Variant) != family || lanes == 0 || len(t.Phases) == 0 || !(t.Seconds > 0) || len(t.Inside) > 0 {
+		if t.GPUs > 1 {
+			of = OnGPUs
+		}
+		if of != family || lanes == 0 || len(t.Phases) == 0 || !(t.Seconds > 0) || len(t.Inside) > 0 {
 			continue
 		}
 		p := plainOf(t.Type, t.Shape, t.Workers)

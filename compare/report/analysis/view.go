@@ -117,11 +117,13 @@ func onHost[R any](items []R, host func(R) string, id string) []R {
 // Pick returns the rows of the view that keep says to keep, without those that another variant computed.
 func (v *View) Pick(keep func(record.Record) bool) []record.Record { return Pick(v.Records, keep) }
 
-// Ladder returns the rows of the experiment ladder of one type.
+// Ladder returns the rows of the experiment ladder of one type, but for products on several GPUs.
 func (v *View) Ladder(typ string) []record.Record { return v.Pick(inLadder(typ)) }
 
 func inLadder(typ string) func(record.Record) bool {
-	return func(r record.Record) bool { return r.Experiment == record.MainLadder && r.Type == typ }
+	return func(r record.Record) bool {
+		return r.Experiment == record.MainLadder && r.Type == typ && OverGPUs.Count(r) <= 1
+	}
 }
 
 // Ceiling returns the measured peak of a type at a number of busy threads.

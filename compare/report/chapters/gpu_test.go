@@ -95,6 +95,35 @@ func TestKernelPairs(t *testing.T) {
 	hasNot(t, onGPU(t, "en", library), "Fastest of ours", "{#cuda-algorithms}")
 }
 
+// TestSeveralGPUs compares products on several GPUs with their kernel on one, and nowhere else.
+func TestSeveralGPUs(t *testing.T) {
+	on := func(devices int, local string, parts ...record.DevicePart) func(*record.Record) {
+		return func(r *record.Record) {
+			r.Params, r.Resolved = gemm.Params{"devices": devices}, gemm.Params{"devices": devices, "local": "cuda/tuned"}
+			if local != "" {
+				r.Params["local"], r.Resolved["local"] = local, local
+			}
+			r.GPU.Parts = parts
+		}
+	}
+	part := record.DevicePart{Peer: 1 << 30, Copies: 4e-3, Exposed: 1e-4}
+	doc := planted(kernel("naive", 1024, 1), kernel("tuned", 1024, 20e-3), kernel("tuned-tf32", 1024, 8e-3),
+		kernel("cublas", 1024, 19e-3), kernel("multi", 1024, 19.9e-3, on(1, "")),
+		kernel("multi", 1024, 10e-3, on(2, "", part, record.DevicePart{Copies: 1, Exposed: 5e-5})),
+		kernel("multi", 1024, 6e-3, on(4, "", part)), kernel("multi", 1024, 5e-3, on(2, "cuda/tuned-tf32")))
+	trace := record.Trace{Key: doc.Records[5].Key, Run: "r1", Seconds: 10e-3}
+	trace.GPUs, trace.Lanes, trace.ClockError = 2, []string{"GPU 0", "copies to GPU 0", "GPU 1", "copies to GPU 1"}, 2e-5
+	trace.Phases = []timeline.Phase{{Name: "kernels", End: 1e-2}, {Lane: 1, Name: "peer", End: 4e-3}}
+	doc.Traces = []record.Trace{trace}
+	text := onGPU(t, "en", doc)
+	has(t, section(t, text, "gpu-several"), "| `multi` | — | 2 | 10.0 ms | 2.00 (2.00) | 100 % | 100 µs | 1 GiB | 268 |",
+		"| `multi` | — | 4 | 6.00 ms | 3.33 (3.33–3.34) | 83.3 % | 100 µs | 1 GiB | 268 |",
+		"| `multi` | local=cuda/tuned-tf32 | 2 | 5.00 ms | 1.60 (1.60) | 80.0 % | — | — | — |",
+		"gpus-strong-speedup-f32", "gpus-timeline", "The GPUs begin within 20.0 µs of each other")
+	hasNot(t, section(t, text, "cuda-measurements"), "| 10.0 ms |", "| 6.00 ms |", "| 5.00 ms |")
+	hasNot(t, onGPU(t, "en", planted(kernel("naive", 1024, 1), kernel("multi", 1024, 1, on(1, "")))), "{#gpu-several}")
+}
+
 // TestProfiledSteps names what the counters of a rung and of its parent say, if there are any.
 func TestProfiledSteps(t *testing.T) {
 	profiled := func(waits, conflicts float64) func(*record.Record) {

@@ -67,6 +67,9 @@ var specs = []spec{
 	{"mpi-strong-speedup-*", rankTypes, lines(chart.Curve{LogY: true}, gains(analysis.OverRanks))},
 	// When operands were copied and kernels ran.
 	{"gpu-timeline", nil, func(d drawn, _ string) chart.Chart { return d.phaseTraces(analysis.OnGPU) }},
+	{"gpus-strong-speedup-*", drawn.GPUTypes, lines(chart.Curve{LogY: true}, gains(analysis.OverGPUs))},
+	// When each of several GPUs copied and computed.
+	{"gpus-timeline", nil, func(d drawn, _ string) chart.Chart { return d.phaseTraces(analysis.OnGPUs) }},
 	// Speed on the GPU of what computes in an arithmetic: f32, tf32, f64, f16 and bf16.
 	{"gpu-rates-*", arithmetics, lines(toPeak, drawn.gpuRates)},
 	// Speed of rungs over the operations a byte of global memory.

@@ -285,6 +285,13 @@ limit 40
 best without tensor cores: 1024→2.15 2048→2.15
 limit 400
 `},
+	{"a gain over one GPU", "gpus-strong-speedup-f32", func() record.Document {
+		on := func(n int) func(*record.Record) {
+			return func(r *record.Record) { r.Resolved = gemm.Params{"devices": n, "local": "cuda/tuned"} }
+		}
+		return planted(reporttest.Kernel("tuned", 1024, 1), reporttest.Kernel("multi", 1024, 0.5, on(2)),
+			reporttest.Kernel("multi", 1024, 0.4, on(4)))
+	}, "multi: 1→1 2→2 4→2.5\nideal: 1→1 2→2 4→4\n"},
 	{"two pipes", "gpu-rates-f64", onGPU, `dmma: 1024→1.07 2048→1.07
 peak of the f64 pipe: 1024→33.1 2048→33.1
 limit 65.8

@@ -77,15 +77,15 @@ func (d drawn) timeline(string) chart.Chart {
 // laneRoom is the largest height of the lanes of a variant, in points.
 const laneRoom = 88
 
-// phaseTraces is when the ranks, or the streams of the GPU, did what, a panel for each variant.
+// phaseTraces is when the ranks, or the streams of GPUs, did what, a panel for each variant.
 func (d drawn) phaseTraces(family string) chart.Chart {
 	e, ok := d.PhaseTraces(family)
 	if !ok {
 		return nil
 	}
 	phases, what := slices.Concat(analysis.PhaseNames, []string{timeline.Waiting}), "rank"
-	if family == analysis.OnGPU {
-		phases, what = []string{"h2d", "kernels", "d2h"}, "stream"
+	if family != analysis.OnRanks {
+		phases, what = []string{"h2d", "kernels", "d2h", "peer"}, "stream"
 	}
 	used := map[string]bool{}
 	for _, t := range e.Traces {
@@ -100,6 +100,9 @@ func (d drawn) phaseTraces(family string) chart.Chart {
 	for _, t := range e.Traces {
 		panel := chart.Panel{Label: fmt.Sprintf("%s: %s", t.Variant, number.Seconds(t.Seconds)),
 			End: scale * t.Seconds, Lanes: make([][]chart.Busy, e.Lanes)}
+		if t.GPUs > 1 {
+			panel.Names = t.Lanes
+		}
 		for _, p := range t.Phases {
 			kind := slices.Index(lanes.Kinds, p.Name)
 			if kind >= 0 && p.Call == "" && p.Lane >= 0 && p.Lane < e.Lanes {
