@@ -22,8 +22,9 @@ const Multi = "multi"
 //	step 1        A₁·B₀ ←         A₀·B₂ ←         A₃·B₁ ←         A₂·B₃ ←
 //	step 2        (A₀ A₁)·B₁ ←    (A₀ A₁)·B₃ ←    (A₂ A₃)·B₀ ←    (A₂ A₃)·B₂ ←
 //
-// The panel of a step is copied while the steps before it are computed. It stays until the product ends. Panels lie as A
-// and B are stored. If A is transposed, the panels of a block's rows are not one matrix, so step 2 is A₀·B₁, then A₁·B₁.
+// The panel of a step is copied while the steps before it are computed. It stays until the product ends. Panels are
+// stored as A and B are. If A is transposed, the panels of a block's rows are not one matrix, so step 2 is A₀·B₁, then
+// A₁·B₁.
 type Spread struct {
 	plan.Grid
 	gemm.Shape

@@ -127,7 +127,8 @@ func checkTraffic(t *testing.T, x cuda.Spread) {
 			}
 		}
 		inside, between := x.Traffic(together)[gpu], x.Traffic(apart)[gpu]
-		if inside.Inside.Recv != want || inside.Between.Recv != 0 || between.Between.Recv != want || between.Inside.Recv != 0 {
+		if inside.Inside.Recv != want || inside.Between.Recv != 0 || between.Between.Recv != want ||
+			between.Inside.Recv != 0 {
 			t.Errorf("%d GPUs, %v, GPU %d: %+v, %+v, want %d bytes", len(x.Shares), x.Shape, gpu, inside, between, want)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"gemm/compare/report/chapters"
 	"gemm/compare/report/page"
 	"gemm/gemmtest"
+	"gemm/gemmtest/reporttest"
 )
 
 const root = "../.."
@@ -153,6 +154,28 @@ func TestHeadlines(t *testing.T) {
 	h.Type = "f32"
 	if _, err := h.cells(doc, "en"); err == nil {
 		t.Error("a record without the row is no error")
+	}
+}
+
+// TestOnGPUs orders products from one GPU to several, and to ranks with one each. Efficiencies are relative to the kernel.
+func TestOnGPUs(t *testing.T) {
+	on := func(devices int, local string) func(*record.Record) {
+		return func(r *record.Record) { r.Resolved = gemm.Params{"devices": devices, "local": local} }
+	}
+	ranks := reporttest.Kernel("summa", 64, 3, on(0, "cuda/tuned"))
+	ranks.Variant, ranks.Ranks = "mpi/summa", make([]record.Rank, 4)
+	r := committed{"x", record.Document{Records: []record.Record{ranks, reporttest.Kernel("multi", 64, 2, on(4, "cuda/tuned")),
+		reporttest.Kernel("multi", 64, 4, on(2, "cuda/tuned")), reporttest.Kernel("multi", 64, 9, on(2, "cuda/naive")),
+		reporttest.Kernel("multi", 64, 1, on(2, "cuda/tf32-mma")), reporttest.Kernel("tf32-mma", 64, 2),
+		reporttest.Kernel("tuned", 64, 6), reporttest.Kernel("cublas", 64, 5)}}}
+	var got []string
+	for _, x := range r.OnGPUs() {
+		got = append(got, fmt.Sprintf("%s %s %d %.2f", x.Kernel, x.By(), x.On(), x.Efficiency()))
+	}
+	if want := []string{"cuda/tuned cuda/tuned 1 1.00", "cuda/tuned cuda/cublas 1 1.20", "cuda/tuned cuda/multi 2 0.75",
+		"cuda/tuned cuda/multi 4 0.75", "cuda/tuned mpi/summa 4 0.50", "cuda/tf32-mma cuda/tf32-mma 1 1.00",
+		"cuda/tf32-mma cuda/multi 2 1.00"}; !slices.Equal(got, want) {
+		t.Errorf("the ladder is %q, want %q", got, want)
 	}
 }
 

@@ -28,8 +28,8 @@ func OnGPU(t testing.TB) *Backend {
 	return b
 }
 
-// Several returns a backend with n GPUs until the test ends. If the host has fewer, the first one stands for the others,
-// with streams, memory and kernels for each.
+// Several returns a backend with n GPUs until the test ends. If the host has fewer, the first one stands for the
+// others, with streams, memory and kernels for each.
 func Several(t testing.TB, n int) *Backend {
 	b := OnGPU(t)
 	for i := 1; i < n; i++ {

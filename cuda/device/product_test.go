@@ -285,8 +285,8 @@ func TestTimelineInside(t *testing.T) {
 	gemmtest.Must(t, run.Close())
 }
 
-// TestTimelineOfGPUs checks the timeline of a product on four GPUs, of an A that is transposed: what a stream does follows
-// what it did before, within the product, and the bytes are as planned.
+// TestTimelineOfGPUs checks the timeline of a product on four GPUs, of an A that is transposed: what a stream does
+// follows what it did before, within the product, and the bytes are as planned.
 func TestTimelineOfGPUs(t *testing.T) {
 	const gpus = 4
 	b := Several(t, gpus)

@@ -88,8 +88,8 @@ func (d *Data) Floats(family string) bool {
 	return slices.ContainsFunc(d.Hosts, func(h *Host) bool { return h.Floats(family) })
 }
 
-// Lanes returns the timelines of the ranks of several variants, or of the streams of a GPU, or of several GPUs by the name
-// gpus; nil if there are none.
+// Lanes returns the timelines of the ranks of several variants, or of the streams of a GPU, or, by the name gpus, of
+// several GPUs; nil if there are none.
 func (h *Host) Lanes(family string) *analysis.PhaseTraces {
 	if e, ok := h.PhaseTraces(family); ok {
 		return &e
