@@ -131,6 +131,7 @@ var ladders = []ladder{
 				kind: option},
 			chainSweep,
 		},
+		workers: "devices",
 		timeline: "record when operands are copied, kernels run and warps wait, in one additional product " +
 			"of every row",
 		sizes:    "512,1024,2048,4096",
@@ -246,6 +247,8 @@ func (f ladder) experiment(c *cli.Context, l *plan.Ladder) error {
 		return usagef("--weak needs several numbers of %s, such as --%s 1,2,4", workers, f.workers)
 	case c.Bool("weak"):
 		l.Experiment = record.WeakScaling
+	case f.family == cuda.Family:
+		l.Experiment = onGPUExperiment(l.Sweep)
 	case several("panel"):
 		l.Experiment = record.PanelWidths
 	case several("gomaxprocs"):
@@ -320,12 +323,12 @@ func (f ladder) measured(c *cli.Context) []gemm.Variant {
 	})
 }
 
-// unit returns what the workers are, by the name of their parameter.
+// unit returns the parameter that is the number of workers.
 func (f ladder) unit() string {
 	if f.workers == "np" {
 		return "ranks"
 	}
-	return "threads"
+	return f.workers
 }
 
 // nameable returns the variants that --variants can name: the family and the references, unless they need ranks that

@@ -48,7 +48,8 @@ func (f ladder) command() *cli.Command {
 		}
 	}
 	if f.workers != "" {
-		flags = append(flags, switchFlag("weak", "weak scaling: multiply m by the number of "+f.unit()))
+		flags = append(flags, switchFlag("weak", "weak scaling: multiply m by the number of "+
+			strings.Replace(f.unit(), "devices", "GPUs", 1)))
 	}
 	if f.timeline != "" {
 		flags = append(flags, switchFlag("timeline", f.timeline))
@@ -146,11 +147,8 @@ func (f ladder) rows(c *cli.Context, own ...gemm.Variant) (plan.Ladder, error) {
 	if c.IsSet(batchName) {
 		return l, batches(c, &l)
 	}
-	switch {
-	case f.workers != "":
+	if f.workers != "" {
 		err = f.experiment(c, &l)
-	case f.family == cuda.Family:
-		l.Experiment = onGPUExperiment(l.Sweep)
 	}
 	if err != nil || f.timeline == "" {
 		return l, err

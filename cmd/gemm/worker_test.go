@@ -288,6 +288,7 @@ func TestCUDASweeps(t *testing.T) {
 		{"--variants cuda/tuned --split 1,2 --tile auto", "ladder", "cuda/tuned split=2 tile=auto"},
 		{"--variants cuda/conflictfree --type f32 --maxregs 0,64", "maxregs", "cuda/conflictfree maxregs=64"},
 		{"--variants cuda/cublas --l2 warm,cold", "l2", "cuda/cublas l2=warm"},
+		{"--variants cuda/multi,cuda/tuned --devices 1,2 --weak", "weak", "cuda/multi devices=2"},
 	} {
 		dir := t.TempDir()
 		args := append([]string{"cuda", "--sizes", "8", "--time", "1ms", "--json", "r.json"}, strings.Fields(test.args)...)

@@ -24,8 +24,8 @@ func (x onGPUs) On() int { return max(1, x.Scaled.On()) }
 // Efficiency returns the speed-up over the number of GPUs.
 func (x onGPUs) Efficiency() float64 { return x.Ratio / float64(x.On()) }
 
-// OnGPUs returns the square products that several GPUs computed, in one process or on ranks: of each type, size and
-// kernel the product of one GPU by a library and by the kernel, and then those of more GPUs.
+// OnGPUs returns the square products that several GPUs computed, in one process or on ranks. For each type, size and
+// kernel the list begins with one GPU, by the kernel and by libraries.
 func (r *committed) OnGPUs() []onGPUs {
 	var out []onGPUs
 	kernel := func(x record.Record) string { return analysis.Value[string](x.Resolved, "local") }

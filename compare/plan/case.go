@@ -158,8 +158,8 @@ func (c Case) Threads() int {
 // Each returns the threads of one rank, or of this process.
 func (c Case) Each() int { return c.Threads() / max(1, c.Ranks()) }
 
-// workers returns the number that a scaling experiment varies: ranks if there are any, otherwise threads.
-func (c Case) workers() int { return cmp.Or(c.Ranks(), c.Threads()) }
+// workers returns the number that a scaling experiment varies: ranks or GPUs if there are any, otherwise threads.
+func (c Case) workers() int { return cmp.Or(c.Ranks(), c.count("devices"), c.Threads()) }
 
 // Pinned reports whether the case itself places its threads on processors.
 func (c Case) Pinned() bool {
@@ -167,7 +167,7 @@ func (c Case) Pinned() bool {
 	return ok && affinity != "none" || c.Ranks() > 0
 }
 
-// Base returns the shape of the case on one thread or rank. In the experiment weak, m grows with their number.
+// Base returns the shape of the case on one thread, rank or GPU. In the experiment weak, m grows with their number.
 func (c Case) Base() gemm.Shape {
 	if c.Experiment == record.WeakScaling {
 		return gemm.Shape{M: c.M / c.workers(), N: c.N, K: c.K}

@@ -37,7 +37,7 @@ type Ladder struct {
 
 // Cases returns the rows in the order of measurement: from small to large, since small rows predict
 // the time of large ones, and then in the order of the variants. The rows of a turn are together.
-// In the experiment weak, Shapes are for one thread or rank, and m is multiplied by their number.
+// In the experiment weak, Shapes are for one thread, rank or GPU, and m is multiplied by their number.
 func (l Ladder) Cases() []Case {
 	var cases []Case
 	batches := l.Batches
@@ -99,7 +99,7 @@ func (l Ladder) experimentOf(v gemm.Variant) record.Experiment {
 	return cmp.Or(l.Experiment, record.MainLadder)
 }
 
-// inTurn returns the case with its turn. In the experiment weak, it multiplies m by the threads or ranks.
+// inTurn returns the case with its turn. In the experiment weak, it multiplies m by the threads, ranks or GPUs.
 func (r Request) inTurn() Case {
 	c := r.Case()
 	turn := c.turn()

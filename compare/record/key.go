@@ -80,7 +80,7 @@ const (
 	CutoffSweep     Experiment = "cutoff"       // sizes at which a recursion ends
 	LoopOrders      Experiment = "order"        // orders of three plain loops
 	StrongScaling   Experiment = "strong"       // threads or ranks, of one shape
-	WeakScaling     Experiment = "weak"         // threads or ranks, with as many matrix rows of C each
+	WeakScaling     Experiment = "weak"         // threads, ranks or GPUs, with as many matrix rows of C each
 	ChunkSizes      Experiment = "chunk"        // chunks of a schedule
 	OpenMPLoops     Experiment = "openmp"       // our pool and OpenMP, by schedules and chunks
 	ArtificialLoad  Experiment = "load"         // schedules under an artificial imbalance

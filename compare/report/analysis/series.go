@@ -85,6 +85,15 @@ type Series struct {
 	Rows    []record.Record // along the axis, ascending
 }
 
+// problem returns the problem of a row as on one thread, rank or GPU.
+func (a Axis) problem(r record.Record) Problem {
+	p := OnOneThread(r)
+	if r.Experiment == record.WeakScaling {
+		p.M /= max(1, a.Count(r))
+	}
+	return p
+}
+
 func (v *View) seriesOf(a Axis, rows []record.Record) []Series {
 	var out []Series
 	if a == OverRanks { // of as many ranks, rows on the fewest hosts are kept
@@ -100,10 +109,10 @@ func (v *View) seriesOf(a Axis, rows []record.Record) []Series {
 		return p
 	}
 	for _, own := range GroupBy(rows, func(r record.Record) string {
-		return fmt.Sprint(r.Experiment, r.Variant, OnOneThread(r), rest(r))
+		return fmt.Sprint(r.Experiment, r.Variant, a.problem(r), rest(r))
 	}) {
 		r := own[0]
-		s := Series{Problem: OnOneThread(r), Axis: a, Variant: r.Variant, Rest: rest(r),
+		s := Series{Problem: a.problem(r), Axis: a, Variant: r.Variant, Rest: rest(r),
 			Set: v.DistinctSetting(r.Variant, Omit(r.Params, a.Param))}
 		if a == OverHosts {
 			s.Set = strings.TrimSpace(fmt.Sprintf("%s ranks/host=%d", s.Set, RanksOfHost(r)))
@@ -126,7 +135,8 @@ func (v *View) seriesOf(a Axis, rows []record.Record) []Series {
 // alone returns the row of one GPU that computes by the variant that each GPU of a row computes with.
 func (v *View) alone(r record.Record) (record.Record, bool) {
 	return Find(v.Records, func(x record.Record) bool {
-		return x.Variant == r.Resolved["local"] && x.Speed() && x.Experiment == r.Experiment && ProblemOf(x) == ProblemOf(r)
+		return x.Variant == r.Resolved["local"] && x.Speed() && x.Experiment == r.Experiment &&
+			ProblemOf(x) == OverGPUs.problem(r)
 	})
 }
 
@@ -218,7 +228,7 @@ type Scaled struct {
 // On returns the number of threads, ranks or hosts.
 func (s Scaled) On() int { return s.Count(s.Last) }
 
-// Efficiency returns the speed-up over the number of threads, ranks or hosts.
+// Efficiency returns the speed-up over the number of threads, ranks, hosts or GPUs.
 func (s Scaled) Efficiency() float64 { return s.Ratio / float64(s.On()) }
 
 // SerialFraction returns the serial fraction with which Amdahl's law gives the speed-up on p threads, ranks or hosts
@@ -277,8 +287,22 @@ func (s Scaled) CopyRate() float64 {
 
 // Scaling returns the strong scaling of a type over threads, ranks, hosts or GPUs, nil if there is none.
 func (v *View) Scaling(over, typ string) *Scaling {
-	a, _ := Find([]Axis{OverThreads, OverRanks, OverHosts, OverGPUs}, func(a Axis) bool { return a.Param == over })
-	all := v.StrongSeries(a, typ)
+	a := axisOver(over)
+	return v.scaling(a, v.StrongSeries(a, typ))
+}
+
+// Weak returns the weak scaling, as Scaling returns the strong one.
+func (v *View) Weak(over, typ string) *Scaling {
+	a := axisOver(over)
+	return v.scaling(a, v.seriesOf(a, v.Along(a, typ, record.WeakScaling)))
+}
+
+func axisOver(param string) Axis {
+	a, _ := Find([]Axis{OverThreads, OverRanks, OverHosts, OverGPUs}, func(a Axis) bool { return a.Param == param })
+	return a
+}
+
+func (v *View) scaling(a Axis, all []Series) *Scaling {
 	out := Scaling{Problem: MainSize(all)}
 	for _, s := range v.FastestSeries(all, out.Problem) {
 		one, ok := s.One()

@@ -111,6 +111,11 @@ func TestSeveralGPUs(t *testing.T) {
 		kernel("cublas", 1024, 19e-3), kernel("multi", 1024, 19.9e-3, on(1, "")),
 		kernel("multi", 1024, 10e-3, on(2, "", part, record.DevicePart{Copies: 1, Exposed: 5e-5})),
 		kernel("multi", 1024, 6e-3, on(4, "", part)), kernel("multi", 1024, 5e-3, on(2, "cuda/tuned-tf32")))
+	for i, row := range []record.Record{kernel("tuned", 512, 1e-3), kernel("multi", 512, 1.25e-3, on(2, ""))} {
+		row.Experiment, row.M = record.WeakScaling, row.M*(1+i)
+		row.Host, row.Run = doc.Records[0].Host, doc.Records[0].Run
+		doc.Records = append(doc.Records, row)
+	}
 	trace := record.Trace{Key: doc.Records[5].Key, Run: "r1", Seconds: 10e-3}
 	trace.GPUs, trace.Lanes, trace.ClockError = 2, []string{"GPU 0", "copies to GPU 0", "GPU 1", "copies to GPU 1"}, 2e-5
 	trace.Phases = []timeline.Phase{{Name: "kernels", End: 1e-2}, {Lane: 1, Name: "peer", End: 4e-3}}
@@ -119,6 +124,7 @@ func TestSeveralGPUs(t *testing.T) {
 	has(t, section(t, text, "gpu-several"), "| `multi` | — | 2 | 10.0 ms | 2.00 (2.00) | 100 % | 100 µs | 1 GiB | 268 |",
 		"| `multi` | — | 4 | 6.00 ms | 3.33 (3.33–3.34) | 83.3 % | 100 µs | 1 GiB | 268 |",
 		"| `multi` | local=cuda/tuned-tf32 | 2 | 5.00 ms | 1.60 (1.60) | 80.0 % | — | — | — |",
+		"| `multi` | 2 | 1024×512×512 | 1.25 ms | 0.800 (0.799–0.801) |",
 		"gpus-strong-speedup-f32", "gpus-timeline", "The GPUs begin within 20.0 µs of each other")
 	hasNot(t, section(t, text, "cuda-measurements"), "| 10.0 ms |", "| 6.00 ms |", "| 5.00 ms |")
 	hasNot(t, onGPU(t, "en", planted(kernel("naive", 1024, 1), kernel("multi", 1024, 1, on(1, "")))), "{#gpu-several}")
