@@ -121,6 +121,26 @@ func pinned(bytes int64) (at unsafe.Pointer, err error) {
 	return at, err
 }
 
+// ipcHandle returns what another process opens memory of the device by, from its first byte on.
+func ipcHandle(m memory) ([]byte, error) {
+	var h C.CUipcMemHandle
+	err := driverError("cuIpcGetMemHandle", C.cuIpcGetMemHandle(&h, C.CUdeviceptr(m.at)))
+	return C.GoBytes(unsafe.Pointer(&h), C.int(unsafe.Sizeof(h))), err
+}
+
+// ipcOpen opens memory of another process, on any GPU that the context can read.
+func ipcOpen(handle []byte) (cu.DevicePtr, error) {
+	var h C.CUipcMemHandle
+	var at C.CUdeviceptr
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&h)), unsafe.Sizeof(h)), handle)
+	err := driverError("cuIpcOpenMemHandle", C.cuIpcOpenMemHandle(&at, h, C.CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS))
+	return cu.DevicePtr(at), err
+}
+
+func ipcClose(at cu.DevicePtr) error {
+	return driverError("cuIpcCloseMemHandle", C.cuIpcCloseMemHandle(C.CUdeviceptr(at)))
+}
+
 // argument is an argument of a kernel: 8 bytes, or a map of the matrix at an address.
 type argument struct {
 	bits uint64

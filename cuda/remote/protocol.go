@@ -25,7 +25,7 @@ import (
 )
 
 // protocol is the version of requests and replies.
-const protocol = 3
+const protocol = 4
 
 // Product is C ← α·A·B + β·C as the variant computes it; C ← A·B in GF(2⁸).
 type product[T gemm.Element] struct {
@@ -61,6 +61,10 @@ type request struct {
 	A     place   `json:"a,omitzero"`
 	B     place   `json:"b,omitzero"`
 	C     place   `json:"c,omitzero"`
+
+	Handles map[int][]byte `json:"handles,omitempty"` // by rank
+	Steps   []Step         `json:"steps,omitempty"`
+	Last    bool           `json:"last,omitempty"`
 }
 
 // segment is a part of the file that both processes map.
@@ -83,6 +87,8 @@ type reply struct {
 	Unavailable bool `json:"unavailable,omitempty"`
 	// Stages are the stages of a product that a Streamer computed.
 	Stages []timeline.Stage `json:"stages,omitempty"`
+	Handle []byte           `json:"handle,omitempty"`
+	Done   Done             `json:"done,omitzero"`
 }
 
 // stopTime is how long the program has to end what was cancelled, and to free the device when its input ends.

@@ -37,7 +37,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, shared *os.File, va
 	defer stop()
 	s := &server{
 		out: ipc.NewWriter(out), memory: openMemory(shared), variants: variants, multipliers: map[string]any{},
-		unpin: map[int64]func() error{}, cancels: map[int64]context.CancelFunc{},
+		unpin: map[int64]func() error{}, cancels: map[int64]context.CancelFunc{}, holdings: map[int64]Holding{},
 	}
 	tasks := make(chan task, mostInflight)
 	failed := make(chan error, 1)
@@ -71,7 +71,8 @@ type server struct {
 	variants    []gemm.Variant
 	multipliers map[string]any // by type, variant and parameters
 	unpin       map[int64]func() error
-	streamed    sync.WaitGroup // products that a Streamer computes
+	holdings    map[int64]Holding // by segment
+	streamed    sync.WaitGroup    // products that a Streamer computes
 
 	mu       sync.Mutex
 	out      ipc.Writer
@@ -123,8 +124,8 @@ func (s *server) read(ctx context.Context, in io.Reader, tasks chan<- task) erro
 	}
 }
 
-func (s *server) answer(id int64, stages []timeline.Stage, err error) {
-	r := reply{ID: id, Stages: stages}
+func (s *server) answer(id int64, r reply, err error) {
+	r.ID = id
 	if err != nil {
 		r.Error, r.Unavailable = err.Error(), errors.Is(err, gemm.ErrUnavailable)
 	}
@@ -145,14 +146,14 @@ func (s *server) writeError() error {
 
 // do executes a request, or starts it, and answers.
 func (s *server) do(t task) {
-	wait, err := s.execute(t)
+	r, wait, err := s.execute(t)
 	if wait == nil {
-		s.answer(t.ID, nil, err)
+		s.answer(t.ID, r, err)
 		return
 	}
 	s.streamed.Go(func() {
 		stages, err := wait()
-		s.answer(t.ID, stages, err)
+		s.answer(t.ID, reply{Stages: stages}, err)
 	})
 }
 
@@ -160,11 +161,11 @@ func (s *server) do(t task) {
 type waiter func() ([]timeline.Stage, error)
 
 // execute executes a request. wait is not nil if the request is a product in flight.
-func (s *server) execute(t task) (wait waiter, err error) {
+func (s *server) execute(t task) (r reply, wait waiter, err error) {
 	switch t.Do {
-	case doMap, doMultiply:
+	case doMap, doMultiply, doHold:
 		if gemm.TypeNamed(t.Type).Size == 0 {
-			return nil, fmt.Errorf("there is no type %q", t.Type)
+			return r, nil, fmt.Errorf("there is no type %q", t.Type)
 		}
 		return gemm.ByType(t.Type, ofNumber[float64], ofNumber[float32], ofNumber[half.F16], ofNumber[half.BF16],
 			ofField)(s, t)
@@ -174,28 +175,36 @@ func (s *server) execute(t task) (wait waiter, err error) {
 			err = unpin()
 			delete(s.unpin, t.Segment.At)
 		}
-		return nil, errors.Join(err, s.memory.unmap(t.Segment))
+		return r, nil, errors.Join(err, s.memory.unmap(t.Segment))
+	case doReach, doSteps, doRelease:
+		r, err = s.holding(t)
+		return r, nil, err
 	}
-	return nil, fmt.Errorf("there is no request %q", t.Do)
+	return r, nil, fmt.Errorf("there is no request %q", t.Do)
 }
 
-func ofNumber[T gemm.Number](s *server, t task) (waiter, error) { return ofType(s, t, full[T]) }
+func ofNumber[T gemm.Number](s *server, t task) (reply, waiter, error) {
+	return ofType(s, t, full[T])
+}
 
-func ofField(s *server, t task) (waiter, error) { return ofType(s, t, plain) }
+func ofField(s *server, t task) (reply, waiter, error) { return ofType(s, t, plain) }
 
 // blasOf computes a product that is more than C = A·B.
 type blasOf[T gemm.Element] func(s *server, t task, c, a, b gemm.Matrix[T]) error
 
 // ofType is execute for requests with elements.
-func ofType[T gemm.Element](s *server, t task, more blasOf[T]) (waiter, error) {
+func ofType[T gemm.Element](s *server, t task, more blasOf[T]) (r reply, wait waiter, err error) {
 	m, err := multiplierOf[T](s, t)
 	switch {
 	case err != nil:
-		return nil, err
 	case t.Do == doMap:
-		return nil, mapSegment(s, t, m)
+		err = mapSegment(s, t, m)
+	case t.Do == doHold:
+		r, err = hold(s, t, m)
+	default:
+		wait, err = multiply(s, t, m, more)
 	}
-	return multiply(s, t, m, more)
+	return r, wait, err
 }
 
 func (s *server) variant(name string) (gemm.Variant, error) {
