@@ -2,7 +2,10 @@ package mpi
 
 import (
 	"cmp"
+	"slices"
+
 	"gemm"
+	"gemm/cuda/remote"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
 )
@@ -20,8 +23,15 @@ type distributed[T gemm.Element] struct {
 	panels []plan.Panel
 	a, b   []gemm.Matrix[T] // by panel; empty if another rank owns it
 	c      gemm.Matrix[T]
+	as, bs []location // of panels
 	// Buffers for panels of other ranks: of a step, and of the next one, which is in flight.
 	bufferA, bufferB []gemm.Matrix[T]
+}
+
+// location is where a panel is in the memory of a rank, in bytes.
+type location struct {
+	rank   int
+	offset int64
 }
 
 // pair is a panel of A and the panel of B by which it is multiplied.
@@ -46,6 +56,7 @@ func newDistributed[T gemm.Element](t *task[T], grid plan.Layout, panels []plan.
 	if x.inside = t.rank() < grid.Ranks(); x.inside {
 		i, j, _ := grid.At(t.rank())
 		x.at(i, j)
+		x.locate()
 	}
 	return x
 }
@@ -70,6 +81,31 @@ func (x *distributed[T]) takeOwn(take taker[T]) {
 		}
 		if p.Row == x.i {
 			take(&x.b[s], p.K.Len(), x.n)
+		}
+	}
+}
+
+// locate finds the panels of this rank's row and column of the grid in the memory of their owners.
+func (x *distributed[T]) locate() {
+	x.as, x.bs = make([]location, len(x.panels)), make([]location, len(x.panels))
+	_, _, layer := x.grid.At(x.task.rank())
+	for rank := range x.grid.Ranks() {
+		i, j, l := x.grid.At(rank)
+		if i != x.i && j != x.j || l != layer {
+			continue
+		}
+		owned, at, used := *x, map[*gemm.Matrix[T]]location{}, arena[T]{onGPU: x.task.gpu() != nil}
+		owned.at(i, j)
+		owned.takeOwn(func(m *gemm.Matrix[T], rows, cols int) {
+			at[m] = location{rank, int64(used.reserve(rows, cols))}
+		})
+		for s, p := range x.panels {
+			if i == x.i && p.Col == j {
+				x.as[s] = at[&owned.a[s]]
+			}
+			if j == x.j && p.Row == i {
+				x.bs[s] = at[&owned.b[s]]
+			}
 		}
 	}
 }
@@ -107,7 +143,16 @@ func (x *distributed[T]) prepare(layer func(l int) []plan.Panel) (err error) {
 }
 
 // scatter sends the panels of A and B from rank 0 to the ranks of the grid.
-func (x *distributed[T]) scatter(layer func(l int) []plan.Panel) error {
+func (x *distributed[T]) scatter(layer func(l int) []plan.Panel) (err error) {
+	if g := x.task.gpu(); g != nil {
+		defer func() {
+			if err == nil {
+				g.h2d = g.copy(remote.Up, slices.Concat(x.a, x.b)...)
+				g.d2h = g.copy(remote.Down, x.c)
+				err = g.refusal(x.task.job)
+			}
+		}()
+	}
 	if !x.inside {
 		return nil
 	}
@@ -121,7 +166,7 @@ func (x *distributed[T]) scatter(layer func(l int) []plan.Panel) error {
 			return out
 		}
 	}
-	err := comm.ScatterBlocks(x.ranks.Ranks, x.task.a, areas(func(p plan.Panel, i, j int) comm.Block {
+	err = comm.ScatterBlocks(x.ranks.Ranks, x.task.a, areas(func(p plan.Panel, i, j int) comm.Block {
 		if p.Col != j {
 			return comm.Block{}
 		}
@@ -140,6 +185,12 @@ func (x *distributed[T]) scatter(layer func(l int) []plan.Panel) error {
 
 // gather collects the blocks of C of one layer on rank 0.
 func (x *distributed[T]) gather() error {
+	if g := x.task.gpu(); g != nil {
+		g.copy(remote.Down, x.c)
+		if err := g.refusal(x.task.job); err != nil {
+			return err
+		}
+	}
 	if !x.inside {
 		return nil
 	}
@@ -152,13 +203,37 @@ func (x *distributed[T]) gather() error {
 // pair returns panel s of A and B: the own ones, or the buffers with the given number if another rank owns them.
 func (x *distributed[T]) pair(s, buffer int) pair[T] {
 	p, out := x.panels[s], pair[T]{x.a[s], x.b[s]}
+	ld := func(cols int) int {
+		ld, _ := (&arena[T]{onGPU: x.task.gpu() != nil}).ld(cols)
+		return ld
+	}
 	if p.Col != x.j {
-		out.a = of(x.bufferA[buffer].Data, x.m, p.K.Len(), p.K.Len())
+		out.a = of(x.bufferA[buffer].Data, x.m, p.K.Len(), ld(p.K.Len()))
 	}
 	if p.Row != x.i {
-		out.b = of(x.bufferB[buffer].Data, p.K.Len(), x.n, x.n)
+		out.b = of(x.bufferB[buffer].Data, p.K.Len(), x.n, ld(x.n))
 	}
 	return out
+}
+
+// broadcast starts to bring a panel from its owner to all ranks of c: by a copy of the GPUs if these read each other's
+// memory.
+func (x *distributed[T]) broadcast(f *inflight[T], c *comm.Comm, m gemm.Matrix[T], owner int, at location) {
+	g := x.task.gpu()
+	switch {
+	case c.Size() == 1 || m.Rows == 0 || m.Cols == 0:
+		return
+	case g != nil && g.reads(c):
+		if c.Rank() != owner {
+			g.held.Pull(m, at.rank, at.offset)
+		}
+		return
+	case g != nil && c.Rank() == owner:
+		g.copy(remote.Down, m)
+	case g != nil:
+		g.held.Push(m)
+	}
+	f.add(comm.Ibcast(c, m, owner))
 }
 
 // pipeline computes steps; start starts to get the panels of a step. They are in flight while the step before is

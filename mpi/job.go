@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"gemm"
+	"gemm/cuda/remote"
 	"gemm/internal/cpu"
 	"gemm/mpi/comm"
 	"gemm/mpi/launch"
@@ -53,6 +54,7 @@ type Job struct {
 	left        int                // bytes of runs closed since the last garbage collection
 	pings       map[ping][]float64 // samples of PingPong
 	rates       map[string]float64 // rates of local variants, see rate
+	gpu         *remote.Rank       // of this rank; nil: none has been needed
 
 	// shm returns the free bytes of /dev/shm, or 0 if they are not known. Open MPI has the memory
 	// that the ranks of a host share in a file there.
@@ -147,23 +149,29 @@ func (j *Job) Local() int { return j.host.Size() }
 func (j *Job) handshake(arguments []string) error {
 	host, _ := os.Hostname()
 	var err error
-	j.peers, err = gatherJSON(j, identity{arguments, revision(), os.Getenv("GEMM_CPU"), host, j.mask, comm.ClockName(),
+	j.peers, err = shareJSON(j, identity{arguments, revision(), os.Getenv("GEMM_CPU"), host, j.mask, comm.ClockName(),
 		launch.Addresses(), j.listen()})
 	if err != nil {
 		return err
 	}
-	var all []byte
-	if j.Rank() == 0 {
-		if all, err = json.Marshal(j.peers); err == nil {
-			err = j.control.SendAll(all)
-		}
-	} else if all, err = j.control.Poll(); err == nil {
-		err = json.Unmarshal(all, &j.peers)
-	}
-	if err != nil {
-		return err
-	}
 	return checkIdentities(j.peers)
+}
+
+// shareJSON returns the values of all ranks. All ranks call it.
+func shareJSON[V any](j *Job, own V) ([]V, error) {
+	all, err := gatherJSON(j, own)
+	if err != nil {
+		return nil, err
+	}
+	var data []byte
+	if j.Rank() == 0 {
+		if data, err = json.Marshal(all); err == nil {
+			err = j.control.SendAll(data)
+		}
+	} else if data, err = j.control.Poll(); err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	return all, err
 }
 
 // gatherJSON returns on rank 0 the values of all ranks, and nil on the others. All ranks call it.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"gemm"
+	"gemm/cuda/remote"
 	"gemm/gf256"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
@@ -76,12 +77,21 @@ func (x *layers[T]) multiply(prof *profile) error {
 		return err
 	}
 	return prof.during(reducing, func() error {
-		return comm.ReduceScatter(own.ranks.Through, own.c, plan.Spans(own.m, x.grid.C), x.sum)
+		c := own.c
+		if g := x.task.gpu(); g != nil { // the host adds
+			g.copy(remote.Down, own.c)
+			c = newMatrix[T](c.Rows, c.Cols)
+			comm.Copy(c, own.c)
+		}
+		return comm.ReduceScatter(own.ranks.Through, c, plan.Spans(own.m, x.grid.C), x.sum)
 	})
 }
 
 // collect gathers the rows of C that each layer has summed.
 func (x *layers[T]) collect() error {
+	if x.grid.C == 1 {
+		return x.layer.collect()
+	}
 	if !x.layer.own.inside {
 		return nil
 	}
@@ -95,7 +105,7 @@ func (x *layers[T]) collect() error {
 }
 
 func (x *layers[T]) plan() prediction {
-	out := x.layer.own.predict(plan.Layers(x.task.shape, x.layer.own.hosts(), x.grid.Grid, x.task.panel()))
+	out := x.layer.plan()
 	out.largest.K = ceil(x.task.shape.K, x.grid.C)
 	return out
 }
@@ -105,7 +115,7 @@ func layersVariant() gemm.Variant {
 		Name:   "mpi/25d",
 		Spread: true,
 		Doc:    "summa on layers of ranks that divide k; the copies of C are added: more memory, less communication",
-		Params: commonParams(scheduleParam(), replicationParam(), broadParam()),
+		Params: onGPUs(commonParams(scheduleParam(), replicationParam(), broadParam())),
 	}, types{newLayers[float32], newLayers[float64], newLayers[gf256.Elem]},
 		func(s gemm.Shape, ranks int, p gemm.Params) float64 {
 			return distributedWorkspace(s, layersOf(p, ranks, s, 8), p)

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/cuda"
 	"gemm/gf256"
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
@@ -31,6 +33,7 @@ type local[T gemm.Element] struct {
 	apart gemm.Matrix[T]
 	// two computes C ← A₀·B₀ + A₁·B₁; nil: the variant is not faster with it.
 	two func(ctx context.Context, c gemm.Matrix[T], a, b [2]gemm.Matrix[T]) error
+	gpu *onGPU[T] // nil: the processors compute
 	// whole says that a part is computed in one call: a variant that halves all dimensions saves operations only if the
 	// part is large.
 	whole bool
@@ -52,14 +55,21 @@ func locals() []gemm.Variant {
 }
 
 // localVariant returns the local variant called name, and its parameters at their defaults.
-func localVariant(name string) (gemm.Variant, gemm.Params) { return serial.Find(locals(), name) }
+func localVariant(name string) (gemm.Variant, gemm.Params) {
+	if isOnGPU(name) {
+		return serial.Find(cuda.Variants(nil), name)
+	}
+	return serial.Find(locals(), name)
+}
+
+func isOnGPU(name string) bool { return strings.HasPrefix(name, cuda.Family+"/") }
 
 // onThreads returns the variant, with its parameters, that computes like the one called name on the
 // given number of threads. For a serial variant this is its counterpart in the family parallel, or
 // parallel/rows with the variant as local.
 func onThreads(name string, threads int) (string, gemm.Params, error) {
 	v, _ := localVariant(name)
-	if threads <= 1 || v.Has("threads") {
+	if threads <= 1 || v.Has("threads") || isOnGPU(name) {
 		return name, gemm.Params{}, nil
 	}
 	if other, ok := threaded[name]; ok {
@@ -71,8 +81,15 @@ func onThreads(name string, threads int) (string, gemm.Params, error) {
 	return rowsName, gemm.Params{"local": name}, nil
 }
 
-// newLocal returns the local variant called name on the given number of threads.
-func newLocal[T gemm.Element](name string, threads int) (*local[T], error) {
+// newLocal returns the local variant called name on the given number of threads, or on a GPU.
+func newLocal[T gemm.Element](j *Job, name string, threads int) (*local[T], error) {
+	if isOnGPU(name) {
+		g, err := newOnGPU[T](j, name)
+		return &local[T]{Multiplier: g, name: name, whole: true, gpu: g, addTo: func(ctx context.Context, c, a,
+			b gemm.Matrix[T]) error {
+			return g.multiply(ctx, c, a, b, true)
+		}}, err
+	}
 	name, params, err := onThreads(name, threads)
 	if err != nil {
 		return nil, err

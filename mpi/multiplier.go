@@ -173,8 +173,11 @@ func (l *leader[T]) multiplyAll(ctx context.Context) (gemm.Cost, error) {
 		return gemm.Cost{}, l.job.markBroken("a product", err)
 	}
 	cost := gemm.Cost{Phases: map[string]time.Duration{}, Sent: own.Moved.Total().Sent, Recv: own.Moved.Total().Recv}
-	stopped := false
-	for _, r := range all {
+	stopped, failed := false, ""
+	for rank, r := range all {
+		if failed == "" && r.Failed != "" {
+			failed = fmt.Sprintf("rank %d: %s", rank, r.Failed)
+		}
 		stopped = stopped || r.Stopped
 		cost.Time = max(cost.Time, seconds(r.Seconds))
 		for name, s := range r.Phases {
@@ -190,6 +193,9 @@ func (l *leader[T]) multiplyAll(ctx context.Context) (gemm.Cost, error) {
 			return gemm.Cost{}, fmt.Errorf("another rank stopped: %w", context.Canceled)
 		}
 		return gemm.Cost{}, ctx.Err()
+	}
+	if failed != "" {
+		return gemm.Cost{}, errors.New(failed)
 	}
 	if line := timeline.Of(ctx); line != nil {
 		line.SetActivity(activity(all))
@@ -225,6 +231,7 @@ func (l *leader[T]) describe(all []report) error {
 		d.Ranks = append(d.Ranks, record.Rank{
 			Rank: r, Host: l.job.peers[r].Host, CPUs: did.CPUs, Phases: did.Phases, Sent: sum.Sent, Recv: sum.Recv,
 			SentBetween: did.Moved.Between.Sent, RecvBetween: did.Moved.Between.Recv,
+			GPU: did.GPU,
 		})
 		d.CountedBetween += did.Moved.Between.Recv
 		d.PredictedBetween += want.Between.Recv

@@ -46,6 +46,13 @@ const halves = pieceCols + 10
 // TestMain runs the tests; a process that mpirun started serves rank 0, which runs those
 // that begin with TestRanks.
 func TestMain(m *testing.M) {
+	if os.Getenv(fakeGPU) != "" {
+		if err := serveFakeGPU(os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if os.Getenv(asRank) == "" {
 		os.Exit(m.Run())
 	}

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/dustin/go-humanize"
 
 	"gemm"
+	"gemm/cuda/remote"
 	"gemm/gf256"
 	"gemm/internal/note"
 	"gemm/mpi/comm"
@@ -37,49 +39,31 @@ type srumma[T gemm.Element] struct {
 	as, bs []location   // of panels
 }
 
-// location is where a panel is in the shared memory of a rank, in bytes.
-type location struct {
-	rank   int
-	offset int64
-}
-
 func newSrumma[T gemm.Element](t *task[T]) (product[T], error) {
 	g, err := t.placeGrid(inPanels(plan.SrummaSent))
 	if err != nil {
 		return nil, err
 	}
-	panels := plan.Panels(plan.Span{Hi: t.shape.K}, g.P, g.Q, t.params.Int("panel"))
+	panels := plan.Panels(plan.Span{Hi: t.shape.K}, g.P, g.Q, t.srummaPanel())
 	x := &srumma[T]{task: t, steps: plan.Steps(panels, t.panelsAtOnce())}
 	x.own = newDistributed(t, g, panels, min(2, len(x.steps))*t.panelsAtOnce())
-	if x.own.inside {
-		x.locate()
-	}
 	return x, nil
 }
 
-// locate finds the panels of this rank's row and column of the grid in the memory of their owners.
-func (x *srumma[T]) locate() {
-	x.as, x.bs = make([]location, len(x.own.panels)), make([]location, len(x.own.panels))
-	for rank := range x.own.grid.Ranks() {
-		i, j, _ := x.own.grid.At(rank)
-		if i != x.own.i && j != x.own.j {
-			continue
-		}
-		owned, at, used := *x.own, map[*gemm.Matrix[T]]location{}, arena[T]{}
-		owned.at(i, j)
-		owned.takeOwn(func(m *gemm.Matrix[T], rows, cols int) {
-			at[m] = location{rank, int64(used.reserve(rows, cols))}
-		})
-		for s, p := range x.own.panels {
-			if i == x.own.i && p.Col == j {
-				x.as[s] = at[&owned.a[s]]
-			}
-			if j == x.own.j && p.Row == i {
-				x.bs[s] = at[&owned.b[s]]
-			}
-		}
+// srummaPanel returns the width of panels. A GPU multiplies at once all that a rank owns.
+func (t *task[T]) srummaPanel() int {
+	switch width := t.params.Int("panel"); {
+	case width > 0:
+		return width
+	case t.gpu() != nil:
+		return t.shape.K
+	default:
+		return 256
 	}
 }
+
+// Resolved implements gemm.Explainer.
+func (x *srumma[T]) Resolved() gemm.Params { return gemm.Params{"panel": x.task.srummaPanel()} }
 
 func (x *srumma[T]) prepare() (err error) {
 	if x.own.ranks, err = x.task.job.splits.Grid(x.own.grid); err != nil {
@@ -96,6 +80,13 @@ func (x *srumma[T]) prepare() (err error) {
 
 // allocate takes the rank's matrices, from memory that the other ranks can read if there is any. All ranks call it.
 func (x *srumma[T]) allocate() error {
+	if g := x.task.gpu(); g != nil {
+		err := x.task.allocate(x.own.takeAll)
+		if g.staged {
+			x.denied = "their operands are on GPUs"
+		}
+		return err
+	}
 	slots, err := x.task.job.slots()
 	if err == nil && slots != nil && slots.host.Size() == x.task.world.Size() {
 		err = x.task.startStealing(needed(x.own.takeOwn))
@@ -151,6 +142,7 @@ func (x *srumma[T]) multiply(prof *profile) error {
 	if err == nil {
 		err = x.own.pipeline(prof, len(x.steps), x.get)
 	}
+	x.task.gpu().finish(prof)
 	if err != nil || len(sent) == 0 {
 		return err
 	}
@@ -169,7 +161,7 @@ func (x *srumma[T]) get(f *inflight[T], s int) {
 func (x *srumma[T]) fetch(f *inflight[T], panel, buffer int) pair[T] {
 	p, world, depth := x.own.panels[panel], x.task.world, x.own.panels[panel].K.Len()
 	needA, needB := p.Col != x.own.j, p.Row != x.own.i
-	a, b := x.as[panel], x.bs[panel]
+	a, b := x.own.as[panel], x.own.bs[panel]
 	if s := x.task.stealing; s != nil {
 		out := pair[T]{x.own.a[panel], x.own.b[panel]}
 		if needA {
@@ -182,8 +174,14 @@ func (x *srumma[T]) fetch(f *inflight[T], panel, buffer int) pair[T] {
 	}
 	out := x.own.pair(panel, buffer)
 	get := func(ranks *comm.Comm, m gemm.Matrix[T], owner int, at location) {
+		g := x.task.gpu()
 		switch {
 		case m.Rows == 0 || m.Cols == 0:
+		case g != nil && g.readsFrom(at.rank):
+			g.held.Pull(m, at.rank, at.offset)
+		case g != nil:
+			g.held.Push(m)
+			f.add(comm.Irecv(ranks, m, owner, 0))
 		case x.window != nil:
 			f.add(comm.Rget(world, x.window, m, at.rank, at.offset))
 		default:
@@ -206,8 +204,12 @@ func (x *srumma[T]) send(prof *profile) ([]*comm.Request, error) {
 		return nil, nil
 	}
 	var f inflight[T]
+	g := x.task.gpu()
+	if g != nil {
+		g.copy(remote.Down, slices.Concat(x.own.a, x.own.b)...)
+	}
 	send := func(c *comm.Comm, m gemm.Matrix[T], to int) {
-		if m.Rows > 0 && m.Cols > 0 && to != c.Rank() {
+		if m.Rows > 0 && m.Cols > 0 && to != c.Rank() && !(g != nil && g.readsFrom(c.World(to))) {
 			f.add(comm.Isend(c, m, to, 0))
 		}
 	}
@@ -244,9 +246,12 @@ func (x *srumma[T]) plan() prediction {
 	schedule, warning := plan.Srumma, note.Note{}
 	if x.denied != "" {
 		schedule = plan.SrummaSent
+		if g := x.task.gpu(); g != nil && g.near {
+			schedule = plan.SrummaNear
+		}
 		warning = note.New("owners-send", x.denied)
 	}
-	out := x.own.predict(schedule(x.task.shape, x.own.hosts(), x.own.grid.Grid, x.task.params.Int("panel")))
+	out := x.own.predict(schedule(x.task.shape, x.own.hosts(), x.own.grid.Grid, x.task.srummaPanel()))
 	out.warning = warning
 	return out
 }
@@ -256,7 +261,7 @@ func srummaVariant() gemm.Variant {
 		Name:   "mpi/srumma",
 		Spread: true,
 		Doc:    "distributed operands: each rank reads the panels of others from their memory, without waiting for a partner",
-		Params: commonParams(scheduleParam(), gridParam(),
-			panelParam(256, "columns of A and rows of B that are fetched at once")),
+		Params: onGPUs(commonParams(scheduleParam(), gridParam(), gemm.Param{Name: "panel", Default: 0, Min: 0,
+			Doc: "columns of A and rows of B that are fetched at once; 0: 256, or on GPUs all that a rank owns"})),
 	}, types{newSrumma[float32], newSrumma[float64], newSrumma[gf256.Elem]}, gridWorkspace(distributedWorkspace))
 }

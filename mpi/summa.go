@@ -2,8 +2,8 @@ package mpi
 
 import (
 	"gemm"
+	"gemm/cuda/remote"
 	"gemm/gf256"
-	"gemm/mpi/comm"
 	"gemm/mpi/plan"
 	"gemm/serial"
 )
@@ -55,7 +55,12 @@ func (t *task[T]) panelsOf(g plan.Grid, k plan.Span) []plan.Panel {
 	return plan.Alternating(plan.Panels(k, g.P, g.Q, t.panel()))
 }
 
-func (t *task[T]) panel() int { return panelWidth(t.params, plan.Count(t.job.hosts)) }
+func (t *task[T]) panel() int {
+	if t.gpu() != nil && t.params.Int("panel") == 0 {
+		return gpuPanel
+	}
+	return panelWidth(t.params, plan.Count(t.job.hosts))
+}
 
 // Resolved implements gemm.Explainer.
 func (x *summa[T]) Resolved() gemm.Params { return gemm.Params{"panel": x.task.panel()} }
@@ -67,27 +72,32 @@ func (x *summa[T]) prepare() error {
 func (x *summa[T]) multiply(prof *profile) error {
 	if len(x.steps) == 0 {
 		serial.Zero(x.own.c)
+		if g := x.task.gpu(); g != nil {
+			g.copy(remote.Up, x.own.c)
+		}
 	}
-	return x.own.pipeline(prof, len(x.steps), x.broadcast)
+	err := x.own.pipeline(prof, len(x.steps), x.broadcast)
+	x.task.gpu().finish(prof)
+	return err
 }
 
 func (x *summa[T]) broadcast(f *inflight[T], s int) {
 	for panel := x.steps[s].Lo; panel < x.steps[s].Hi; panel++ {
 		p, owner := x.own.pair(panel, s%2*x.task.panelsAtOnce()+len(f.pairs)), x.own.panels[panel]
 		f.pairs = append(f.pairs, p)
-		if x.own.grid.Q > 1 && p.a.Rows > 0 {
-			f.add(comm.Ibcast(x.own.ranks.Row, p.a, owner.Col))
-		}
-		if x.own.grid.P > 1 && p.b.Cols > 0 {
-			f.add(comm.Ibcast(x.own.ranks.Col, p.b, owner.Row))
-		}
+		x.own.broadcast(f, x.own.ranks.Row, p.a, owner.Col, x.own.as[panel])
+		x.own.broadcast(f, x.own.ranks.Col, p.b, owner.Row, x.own.bs[panel])
 	}
 }
 
 func (x *summa[T]) collect() error { return x.own.gather() }
 
 func (x *summa[T]) plan() prediction {
-	return x.own.predict(plan.Summa(x.task.shape, x.own.hosts(), x.own.grid.Grid, x.task.panel()))
+	schedule := plan.Layers
+	if g := x.task.gpu(); g != nil && g.near {
+		schedule = plan.LayersNear
+	}
+	return x.own.predict(schedule(x.task.shape, x.own.hosts(), x.own.grid.Grid, x.task.panel()))
 }
 
 func summaVariant() gemm.Variant {
@@ -97,7 +107,7 @@ func summaVariant() gemm.Variant {
 		Doc:    "distributed operands: panels of A are broadcast along grid rows, panels of B down grid columns, overlapped with the products",
 		Role:   gemm.Production,
 		Can:    gemm.Gemms,
-		Params: commonParams(scheduleParam(), gridParam(), broadParam()),
+		Params: onGPUs(commonParams(scheduleParam(), gridParam(), broadParam())),
 	}, types{newSumma[float32], newSumma[float64], newSumma[gf256.Elem]}, gridWorkspace(distributedWorkspace))
 	v.F32, v.F64 = gemmConstructor(v.Name, newSumma[float32]), gemmConstructor(v.Name, newSumma[float64])
 	return v

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/record"
 	"gemm/internal/cpu"
 	"gemm/internal/note"
 	"gemm/internal/sample"
@@ -37,6 +38,14 @@ type task[T gemm.Element] struct {
 
 func (t *task[T]) rank() int { return t.world.Rank() }
 
+// gpu returns the GPU of this rank; nil: its part is computed on processors.
+func (t *task[T]) gpu() *onGPU[T] {
+	if t.local == nil {
+		return nil
+	}
+	return t.local.gpu
+}
+
 // placeGrid lays the grid of the parameters on the hosts; schedule predicts what the places of the grid exchange.
 func (t *task[T]) placeGrid(schedule func(s gemm.Shape, hosts []int, g plan.Grid) plan.Schedule) (plan.Layout, error) {
 	g, err := gridOf(t.params, t.world.Size(), t.shape)
@@ -52,7 +61,7 @@ func (t *task[T]) placeOn(g plan.Grid, schedule func(gemm.Shape, []int, plan.Gri
 
 // close frees the memory that ranks share. All ranks call it.
 func (t *task[T]) close() error {
-	var errs []error
+	errs := []error{t.gpu().close()}
 	for _, w := range t.windows {
 		errs = append(errs, w.Free())
 	}
@@ -164,6 +173,9 @@ type report struct {
 	Phases  map[string]float64 `json:"phases"`
 	CPUs    string             `json:"cpus"`
 
+	GPU    *record.DevicePart `json:"gpu,omitempty"`
+	Failed string             `json:"failed,omitempty"` // why the GPU has computed nothing
+
 	// Timeline has the phases and calls of the rank, in seconds after Begun. Begun is a time of rank 0's clock in a report
 	// that rank 0 has received, and of the rank's own clock before. Within is the limit of the error in all of them.
 	Timeline []timeline.Phase `json:"timeline,omitempty"`
@@ -215,7 +227,7 @@ func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.M
 	if e, ok := s.product.(gemm.Explainer); ok {
 		maps.Copy(s.resolved, e.Resolved())
 	}
-	if err := s.product.prepare(); err != nil || t.local == nil {
+	if err := s.product.prepare(); err != nil || t.local == nil || t.gpu() != nil {
 		return s, err
 	}
 	if inside := s.product.plan().grid.Ranks(); t.stealing != nil && 0 < inside && inside < j.Size() {
@@ -229,7 +241,7 @@ func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.M
 // make makes the product. An error that only one rank may have is returned here.
 func (s *staged[T]) make(m *multiplier[T]) (err error) {
 	if name, ok := m.params["local"].(string); ok {
-		if s.task.local, err = newLocal[T](name, s.threads); err != nil {
+		if s.task.local, err = newLocal[T](s.job, name, s.threads); err != nil {
 			return err
 		}
 	}
@@ -284,6 +296,12 @@ func (s *staged[T]) multiply(ctx context.Context) (own report, all []report, err
 		own.Phases[name] = took.Seconds()
 	}
 	own.CPUs = cpu.List(cpu.Allowed())
+	if g := s.task.gpu(); g != nil {
+		own.GPU = &g.part
+		if g.err != nil {
+			own.Failed = g.err.Error()
+		}
+	}
 	if all, err = gatherJSON(s.job, own); err != nil {
 		return own, nil, err
 	}

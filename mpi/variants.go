@@ -19,9 +19,11 @@ import (
 	"cmp"
 	"embed"
 	"fmt"
+	"slices"
 	"sync"
 
 	"gemm"
+	"gemm/cuda"
 	"gemm/gf256"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
@@ -81,6 +83,26 @@ var localNames = sync.OnceValue(func() (names []string) {
 	return names
 })
 
+// onGPUs adds to the local variants those of the family cuda that can add to C.
+func onGPUs(params []gemm.Param) []gemm.Param {
+	for i, p := range params {
+		if p.Name == "local" {
+			params[i].Choices = slices.Concat(p.Choices, gpuNames())
+			params[i].Doc = p.Doc + "; of the family cuda, each rank computes on a GPU"
+		}
+	}
+	return params
+}
+
+var gpuNames = sync.OnceValue(func() (names []string) {
+	for _, v := range cuda.Variants(nil) {
+		if v.Can.Has(gemm.Gemms) && v.Name != cuda.Family+"/"+cuda.CuBLASXt {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+})
+
 // The parameters that some variants have besides.
 func masterParam() gemm.Param {
 	return gemm.Param{Name: "master", Default: idle, Choices: []string{idle, works},
@@ -94,8 +116,11 @@ func panelParam(standard int, what string) gemm.Param {
 // broadParam is the panel parameter of variants that broadcast panels of k.
 func broadParam() gemm.Param {
 	return gemm.Param{Name: "panel", Default: 0, Min: 0,
-		Doc: "columns of A and rows of B that are broadcast at once; 0: 512, or 128 if the ranks are on several hosts"}
+		Doc: "columns of A and rows of B that are broadcast at once; 0: 512, 128 if the ranks are on several hosts, or 2048 on GPUs"}
 }
+
+// gpuPanel is that width on GPUs: with a smaller one, kernels take longer.
+const gpuPanel = 2048
 
 // panelWidth returns the width of panels in resolved parameters with broadParam.
 func panelWidth(p gemm.Params, hosts int) int {
@@ -164,7 +189,11 @@ func available(p gemm.Params) error {
 
 func constructor[T gemm.Element](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
-		if err := cmp.Or(available(p), checkSettings(p)); err != nil {
+		var hasType error
+		if name, _ := p["local"].(string); isOnGPU(name) {
+			_, _, hasType = cuda.Local(p, gemm.TypeOf[T]().Name)
+		}
+		if err := cmp.Or(available(p), checkSettings(p), hasType); err != nil {
 			return nil, err
 		}
 		return &multiplier[T]{name: name, params: p, make: form}, nil
@@ -216,7 +245,7 @@ type types struct {
 // variant sets the common fields of the variants of the family. workspace returns the
 // elements that all ranks together hold besides the operands.
 func variant(v gemm.Variant, of types, workspace func(s gemm.Shape, ranks int, p gemm.Params) float64) gemm.Variant {
-	v.Location, v.Bound, v.BoundOf = gemm.OnRanks, gemm.Classical, boundOf
+	v.Location, v.Bound, v.BoundOf, v.ComputeOf = gemm.OnRanks, gemm.Classical, boundOf, computeOf
 	v.F32, v.F64, v.GF256 = constructor(v.Name, of.f32), constructor(v.Name, of.f64), constructor(v.Name, of.gf)
 	v.Can |= gemm.Stages | gemm.Explains
 	v.Model = func(s gemm.Shape, p gemm.Params) gemm.Model {
@@ -246,21 +275,40 @@ func localModel(s gemm.Shape, p gemm.Params) gemm.Model {
 // boundOf is the bound with a local variant. Parts are summed in any order, which classical bounds cover. A variant
 // that halves dimensions halves a part at most as often as the whole product, so the errors of all parts together are
 // at most its own bound; the bound of a classical product is added for the additions of parts.
-func boundOf(_ string, p gemm.Params) gemm.Bound {
+func boundOf(typ string, p gemm.Params) gemm.Bound {
 	v, resolved := localVariant(p.Text("local"))
-	if v.Bound.Kind == gemm.Componentwise {
+	of := v.Bound
+	if v.BoundOf != nil {
+		of = v.BoundOf(typ, resolved)
+	}
+	if of.Kind == gemm.Componentwise && computeOf(typ, p) == "" {
 		return gemm.Classical
 	}
-	return gemm.Bound{
-		Kind: v.Bound.Kind,
-		Worst: func(s gemm.Shape, p gemm.Params, u float64) float64 {
-			return v.Bound.Worst(s, resolved, u) + float64(s.K)*gemm.Classical.Worst(s, p, u)
-		},
-		Random: func(s gemm.Shape, p gemm.Params, u float64) float64 {
-			return v.Bound.Random(s, resolved, u) + float64(s.K)*gemm.Classical.Random(s, p, u)
-		},
-		Largest: func(s gemm.Shape, p gemm.Params) float64 {
-			return max(v.Bound.Largest(s, resolved), gemm.Classical.Largest(s, p))
-		},
+	// sum adds the bound of the additions, whose terms are at most (1 + part)·|A||B|, or k·max|A|·max|B|.
+	sum := func(s gemm.Shape, part, additions float64) float64 {
+		if of.Kind == gemm.Componentwise {
+			return part + (1+part)*additions
+		}
+		return part + float64(s.K)*additions
 	}
+	out := of
+	out.Worst = func(s gemm.Shape, p gemm.Params, u float64) float64 {
+		return sum(s, of.Worst(s, resolved, u), gemm.Classical.Worst(s, p, u))
+	}
+	out.Random = func(s gemm.Shape, p gemm.Params, u float64) float64 {
+		return sum(s, of.Random(s, resolved, u), gemm.Classical.Random(s, p, u))
+	}
+	out.Largest = func(s gemm.Shape, p gemm.Params) float64 {
+		return max(of.Largest(s, resolved), gemm.Classical.Largest(s, p))
+	}
+	return out
+}
+
+// computeOf returns the arithmetic of a local variant on a GPU; empty: the arithmetic of the type.
+func computeOf(typ string, p gemm.Params) string {
+	if !isOnGPU(p.Text("local")) {
+		return ""
+	}
+	_, of, _ := cuda.Local(p, typ) // without such a product there is none on ranks
+	return of.Compute
 }

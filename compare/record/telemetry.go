@@ -56,6 +56,8 @@ type Rank struct {
 	Recv        int64 `json:"bytes_recv"`
 	SentBetween int64 `json:"bytes_sent_between,omitempty"`
 	RecvBetween int64 `json:"bytes_recv_between,omitempty"`
+
+	GPU *DevicePart `json:"gpu,omitempty"` // that the rank computes on; nil: on processors
 }
 
 // OnDevice is implemented by a gemm.Run whose product a GPU computes.

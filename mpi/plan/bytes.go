@@ -1,6 +1,10 @@
 package plan
 
-import "gemm"
+import (
+	"slices"
+
+	"gemm"
+)
 
 // The functions in this file predict what ranks send in a product, from shapes, grids and the hosts of the ranks alone,
 // by the rules of Traffic. The files of the algorithms, in package mpi, have examples with ranks and buffers. hosts has
@@ -203,6 +207,17 @@ func SrummaSent(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
 	return fetched(s, hosts, g, width, func(c Calls, rank, from int, elements int64) { c.Send(from, rank, elements) })
 }
 
+// SrummaNear predicts srumma if the ranks of a host fetch panels from each other, and owners send them to other hosts.
+func SrummaNear(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
+	return fetched(s, hosts, g, width, func(c Calls, rank, from int, elements int64) {
+		if hosts[rank] == hosts[from] {
+			c.Fetch(rank, from, elements)
+		} else {
+			c.Send(from, rank, elements)
+		}
+	})
+}
+
 func fetched(s gemm.Shape, hosts []int, g Grid, width int,
 	fetch func(c Calls, rank, from int, elements int64)) Schedule {
 	out := Schedule{Hosts: hosts}
@@ -255,6 +270,24 @@ func Cannon(s gemm.Shape, hosts []int, g Grid) (steps, skew Schedule) {
 //	ReduceScatter     before    C⁰ (3 rows)                 C¹ (3 rows)
 //	                  after     rows 0, 1 of C⁰+C¹          row 2 of C⁰+C¹
 func Layers(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
+	return layers(s, hosts, g, width, Calls.Bcast)
+}
+
+// LayersNear predicts 25d if ranks that are all on one host fetch a panel from its owner, in place of a broadcast.
+func LayersNear(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
+	return layers(s, hosts, g, width, func(c Calls, ranks []int, owner int, elements int64) {
+		if slices.ContainsFunc(ranks, func(r int) bool { return hosts[r] != hosts[owner] }) {
+			c.Bcast(ranks, owner, elements)
+			return
+		}
+		for _, r := range ranks {
+			c.Fetch(r, owner, elements)
+		}
+	})
+}
+
+func layers(s gemm.Shape, hosts []int, g Grid, width int,
+	share func(c Calls, ranks []int, owner int, elements int64)) Schedule {
 	out := Schedule{Hosts: hosts}
 	var panels [][]Panel // by layer
 	steps := 0
@@ -266,7 +299,7 @@ func Layers(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
 		c, widest := out.step(0, t > 0), 0
 		for l := range g.C {
 			if t < len(panels[l]) {
-				c.panel(s, g, l, panels[l][t])
+				c.panel(s, g, l, panels[l][t], share)
 				widest = max(widest, panels[l][t].K.Len())
 			}
 		}
@@ -285,13 +318,14 @@ func Layers(s gemm.Shape, hosts []int, g Grid, width int) Schedule {
 	return out
 }
 
-// panel counts the broadcasts of a panel in a layer.
-func (c Calls) panel(s gemm.Shape, g Grid, layer int, p Panel) {
+// panel counts how the ranks of a layer share a panel.
+func (c Calls) panel(s gemm.Shape, g Grid, layer int, p Panel,
+	share func(c Calls, ranks []int, owner int, elements int64)) {
 	for i := range g.P {
-		c.Bcast(g.Row(i, layer), g.Rank(i, p.Col, layer), part(s.M, g.P, i)*int64(p.K.Len()))
+		share(c, g.Row(i, layer), g.Rank(i, p.Col, layer), part(s.M, g.P, i)*int64(p.K.Len()))
 	}
 	for j := range g.Q {
-		c.Bcast(g.Column(j, layer), g.Rank(p.Row, j, layer), int64(p.K.Len())*part(s.N, g.Q, j))
+		share(c, g.Column(j, layer), g.Rank(p.Row, j, layer), int64(p.K.Len())*part(s.N, g.Q, j))
 	}
 }
 
