@@ -216,8 +216,8 @@ func (x *distributed[T]) pair(s, buffer int) pair[T] {
 	return out
 }
 
-// broadcast starts to bring a panel from its owner to all ranks of c: by a copy of the GPUs if these read each other's
-// memory.
+// broadcast starts to send a panel from its owner to all ranks of c. GPUs that read each other's memory copy it
+// themselves.
 func (x *distributed[T]) broadcast(f *inflight[T], c *comm.Comm, m gemm.Matrix[T], owner int, at location) {
 	g := x.task.gpu()
 	switch {

@@ -83,7 +83,7 @@ var localNames = sync.OnceValue(func() (names []string) {
 	return names
 })
 
-// onGPUs adds to the local variants those of the family cuda that can add to C.
+// onGPUs adds the variants of the family cuda that can add to C.
 func onGPUs(params []gemm.Param) []gemm.Param {
 	for i, p := range params {
 		if p.Name == "local" {

@@ -17,7 +17,7 @@ import (
 //	hold 0 {"id":2,"segment":…}         →   takes as much memory of the GPU
 //	                                    ←   reply 0 {"id":2,"handle":…}
 //	reach 0 {"id":3,"handles":…}        →   opens the memory of other ranks
-//	steps 0 {"id":4,"steps":…}          →   copies panels, and multiplies those of the step before
+//	steps 0 {"id":4,"steps":…}          →   copies the panels of a step while it multiplies others
 //	                                    ←   reply 0 {"id":4,"done":…}
 //	release 0 {"id":5,"segment":…}      →
 const (
