@@ -50,7 +50,7 @@ func gains(a analysis.Axis) func(drawn, string, *chart.Curve) {
 		for _, p := range c.Places() {
 			c.Add("ideal", flat, chart.At(p, p))
 		}
-		c.XLabel, c.YLabel = a.Param, "speed-up over one "+a.One
+		c.XLabel, c.YLabel = a.One+"s", "speed-up over one "+a.One
 		c.Title = fmt.Sprintf("%s, %s: %s", typ, size.Label(), c.YLabel)
 	}
 }
