@@ -440,7 +440,7 @@ func TestEndsWithParent(t *testing.T) {
 func TestBrokenRequests(t *testing.T) {
 	for text, want := range map[string]string{
 		"hello\n": "is not a frame", "map 0 hello\n": "invalid character",
-		"map 0 {\"protocol\":9}\n": "protocol 9, this program speaks 3",
+		"map 0 {\"protocol\":9}\n": fmt.Sprint("protocol 9, this program speaks ", protocol),
 	} {
 		var out bytes.Buffer
 		if err := Serve(t.Context(), strings.NewReader(text), &out, nil, serial.Variants()); err == nil ||
@@ -481,11 +481,13 @@ func TestRefusedRequests(t *testing.T) {
 		{multiplying + `"m":2,"n":1,"k":1,"a":{"stride":0},"b":{"stride":1}`, "does"},
 		{multiplying + `"alpha":1,"m":1,"n":1,"k":1,"a":{"stride":1},` +
 			`"b":{"at":8,"stride":1},"c":{"at":16,"stride":1}`, ""},
+		{`hold "variant":"serial/naive","type":"f64","segment":{"at":0,"bytes":4096}`, "cannot hold the segment"},
+		{`steps "segment":{"at":0,"bytes":4096}`, "holds no operands"},
 		{`unmap "segment":{"at":0,"bytes":4096}`, ""},
 		{`unmap "segment":{"at":0,"bytes":4096}`, "is not mapped"},
 	} {
 		word, text, _ := strings.Cut(test.text, " ")
-		gemmtest.Must(t, w.Send(word, `{"protocol":3,"id":5,`+text+"}"))
+		gemmtest.Must(t, w.Send(word, fmt.Sprintf(`{"protocol":%d,"id":5,%s}`, protocol, text)))
 		got, err := r.Next()
 		if err != nil || !strings.Contains(got.Text, test.want) || strings.Contains(got.Text, `"error`) != (test.want != "") {
 			t.Errorf("%s: %v, %v; want %q", test.text, got, err, test.want)

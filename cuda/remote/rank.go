@@ -111,11 +111,14 @@ func hold[T gemm.Element](s *server, t task, m gemm.Multiplier[T]) (r reply, err
 		return r, fmt.Errorf("%s cannot hold the segment %+v", t.Variant, t.Segment)
 	}
 	h, err := holder.Hold(data)
-	if err == nil {
-		s.holdings[t.Segment.At] = h
-		r.Handle, err = h.Handle()
+	if err != nil {
+		return r, err
 	}
-	return r, err
+	if r.Handle, err = h.Handle(); err != nil {
+		return r, errors.Join(err, h.Close())
+	}
+	s.holdings[t.Segment.At] = h
+	return r, nil
 }
 
 // Rank is the GPU of a rank. All products of the rank have one process, until one fails.
