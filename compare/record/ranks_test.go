@@ -55,11 +55,16 @@ func TestPeakOfRanksThatComputed(t *testing.T) {
 		return Record{Key: Key{Host: "a", Problem: Problem{Type: "f64"}}, Status: OK, Median: 1, Gflops: 3, Threads: 2,
 			Resolved: grid, Ranks: make([]Rank, 2), RanksUsed: 1}
 	}
+	onGPU := row(nil)
+	onGPU.Ranks[1].GPU = &DevicePart{}
 	rows := Document{Hosts: []Host{{ID: "a", Cores: 2, Ceilings: []Ceiling{
 		{Unit: "cpu", Pipe: "f64", Threads: 2, Gflops: 10}}}},
-		Records: []Record{row(gemm.Params{"grid": "1x1"}), row(nil)}}.WithPeaks().Records
+		Records: []Record{row(gemm.Params{"grid": "1x1"}), row(nil), onGPU}}.WithPeaks().Records
 	if one, two := float64(rows[0].PercentPeak), float64(rows[1].PercentPeak); !(math.Abs(one-60) < 1e-9) ||
 		!(math.Abs(two-30) < 1e-9) {
 		t.Errorf("%v %% of the peak of one rank, and %v %% of the peak of two, want 60 and 30", one, two)
+	}
+	if x := float64(rows[2].PercentPeak); !math.IsNaN(x) {
+		t.Errorf("ranks on GPUs have %v %% of the peak of processors, want none", x)
 	}
 }
