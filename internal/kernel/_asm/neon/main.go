@@ -209,15 +209,21 @@ func (e element) full(label string, w *width) {
 	emit("SUBS $2, R11\nBLT last\nrows:")
 	e.load(w, 10, true)
 	emit("VLD1.P (R10)(R15), %s", list(bAt+tileVectors, tileVectors, e.vector))
-	for i := range tileRows {
-		a := 30 + i%2
-		if e.lanes == 2 {
-			word(0x3ce96800|(i+1)<<5|a, "ldr q%d, [x%d,x9]", a, i+1)
+	load := func(row int) {
+		if a := 30 + row%2; e.lanes == 2 {
+			word(0x3ce96800|(row+1)<<5|a, "ldr q%d, [x%d,x9]", a, row+1)
 		} else {
-			emit("FMOVD (R%d)(R9), F%d", i+1, a)
+			emit("FMOVD (R%d)(R9), F%d", row+1, a)
 		}
+	}
+	load(0)
+	for i := range tileRows {
 		for j := range 2 * tileVectors {
-			e.fma(tileVectors*i+j%tileVectors, bAt+j, a, j/tileVectors, false)
+			// An N1 starts three instructions at once, and counts a load as two: even rows are loaded one place earlier.
+			if next := i + j/(2*tileVectors-1); i%2 == 1 && j%(2*tileVectors-1) == 0 && next < tileRows {
+				load(next)
+			}
+			e.fma(tileVectors*i+j%tileVectors, bAt+j, 30+i%2, j/tileVectors, false)
 		}
 	}
 	emit("ADD $%d, R9\nSUBS $2, R11\nBGE rows\nlast:\nADDS $2, R11\nBEQ %swrite\nB %[2]sstep", 2*e.size, label)
