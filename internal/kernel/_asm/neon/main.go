@@ -31,11 +31,19 @@ func emit(format string, args ...any) {
 // word prints an instruction as a word.
 func word[I int | uint32](bits I, format string, args ...any) {
 	want := fmt.Sprintf(format, args...)
-	got, err := arm64asm.Decode(binary.LittleEndian.AppendUint32(nil, uint32(bits)))
-	if err != nil || arm64asm.GNUSyntax(got) != want {
-		log.Fatalf("%#08x is %v (error %v), not %s", bits, got, err, want)
+	if err := check(uint32(bits), want); err != nil {
+		log.Fatal(err)
 	}
 	emit("WORD $%#08x // %s", bits, want)
+}
+
+// check returns an error unless a word is the wanted instruction.
+func check(bits uint32, want string) error {
+	got, err := arm64asm.Decode(binary.LittleEndian.AppendUint32(nil, bits))
+	if err != nil || arm64asm.GNUSyntax(got) != want {
+		return fmt.Errorf("%#08x is %v (error %v), not %s", bits, got, err, want)
+	}
+	return nil
 }
 
 // list returns n registers from first on, to load or store.
