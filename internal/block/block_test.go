@@ -70,6 +70,17 @@ func matrix[T kernel.Float](rows, cols, stride int, transposed bool) View[T] {
 	return v
 }
 
+// naive returns the m×n elements of a product.
+func naive[T kernel.Float](m, n, k int, a, b View[T]) []T {
+	c := make([]T, m*n)
+	for at := range c {
+		for l := range k {
+			c[at] += a.Data[at/n*a.Row+l*a.Col] * b.Data[l*b.Row+at%n*b.Col]
+		}
+	}
+	return c
+}
+
 func testGemm[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 	e := New(kernel.Best[T](), blocking, loop)
 	for _, shape := range [][3]int{{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13},
@@ -79,21 +90,16 @@ func testGemm[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 		for trans := range 4 {
 			a := matrix[T](m, k, max(m, k)+2, trans&1 != 0)
 			b := matrix[T](k, n, max(k, n)+3, trans&2 != 0)
+			product := naive(m, n, k, a, b)
 			for _, scalars := range [][2]T{{1, 0}, {1, 1}, {-2, 0.5}, {0, 2}, {0, 0}} {
 				alpha, beta := scalars[0], scalars[1]
 				c := matrix[T](m, n, n+5, false)
 				want := matrix[T](m, n, n+5, false)
-				for i := range m {
-					for j := range n {
-						var sum T
-						for l := range k {
-							sum += a.Data[i*a.Row+l*a.Col] * b.Data[l*b.Row+j*b.Col]
-						}
-						at := i*c.Row + j
-						want.Data[at] = alpha*sum + beta*want.Data[at]
-						if beta == 0 {
-							c.Data[at] = T(math.NaN())
-						}
+				for i, sum := range product {
+					at := i/n*c.Row + i%n
+					want.Data[at] = alpha*sum + beta*want.Data[at]
+					if beta == 0 {
+						c.Data[at] = T(math.NaN())
 					}
 				}
 				gemmtest.Must(t, e.Gemm(t.Context(), m, n, k, alpha, a, b, beta, c))

@@ -25,6 +25,17 @@ func terms[T kernel.Float](count, rows, cols int) []Term[T] {
 	return all
 }
 
+// added returns the sum of the terms of a rows×cols operand.
+func added[T kernel.Float](all []Term[T], rows, cols int) View[T] {
+	sum := View[T]{make([]T, rows*cols), cols, 1}
+	for at := range sum.Data {
+		for _, x := range all {
+			sum.Data[at] += x.Sign * x.Data[at/cols*x.Stride+at%cols]
+		}
+	}
+	return sum
+}
+
 func testSum[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 	e := New(kernel.Best[T](), blocking, loop)
 	shapes := [][3]int{{1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13}, {17, 23, 9}, {31, 16, 33}, {50, 110, 30}, {9, 150, 20},
@@ -35,32 +46,21 @@ func testSum[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 	for i, shape := range shapes {
 		m, n, k := shape[0], shape[1], shape[2]
 		for _, counts := range [][3]int{{1, 1, 1}, {2, 1, 2}, {1, 2, 1}, {2, 2, 2}, {4, 3, 4}} {
+			a, b := terms[T](counts[0], m, k), terms[T](counts[1], k, n)
+			product := naive(m, n, k, added(a, m, k), added(b, k, n))
 			for _, fresh := range []bool{false, true} {
-				a, b := terms[T](counts[0], m, k), terms[T](counts[1], k, n)
 				c, want := terms[T](counts[2], m, n), terms[T](counts[2], m, n)
 				if i%2 == 1 { // the first sign of C may be −1
 					c[0].Sign, want[0].Sign = -1, -1
 				}
-				for i := range m {
-					for j := range n {
-						var product T
-						for l := range k {
-							var x, y T
-							for _, a := range a {
-								x += a.Sign * a.Data[i*a.Stride+l]
-							}
-							for _, b := range b {
-								y += b.Sign * b.Data[l*b.Stride+j]
-							}
-							product += x * y
+				for at, sum := range product {
+					i, j := at/n, at%n
+					for at, w := range want {
+						if at == 0 && fresh {
+							c[0].Data[i*c[0].Stride+j] = T(math.NaN())
+							w.Data[i*w.Stride+j] = 0
 						}
-						for at, w := range want {
-							if at == 0 && fresh {
-								c[0].Data[i*c[0].Stride+j] = T(math.NaN())
-								w.Data[i*w.Stride+j] = 0
-							}
-							w.Data[i*w.Stride+j] += w.Sign * product
-						}
+						w.Data[i*w.Stride+j] += w.Sign * sum
 					}
 				}
 				gemmtest.Must(t, e.Sum(t.Context(), m, n, k, a, b, c, fresh))

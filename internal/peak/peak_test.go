@@ -43,9 +43,13 @@ func TestWidest(t *testing.T) {
 			if isa != cpu.SSSE3 && !withoutGFNI && l.isa != isa {
 				t.Errorf("%s: %q gives the loop of %q", pipe, isa, l.isa)
 			}
-			start := time.Now()
-			l.start()()
-			if took := time.Since(start); took > 100*time.Millisecond {
+			took := time.Hour
+			for tries := 0; took > 100*time.Millisecond && tries < 20; tries++ {
+				start := time.Now()
+				l.start()()
+				took = time.Since(start)
+			}
+			if took > 100*time.Millisecond {
 				t.Errorf("%s %s: a call takes %v, want tens of microseconds", pipe, isa, took)
 			}
 		}
