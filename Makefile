@@ -91,7 +91,7 @@ slow-width:
 
 NEON = GOARCH=arm64 CGO_ENABLED=0 GEMM_CPU=neon GEMM_TEST_REQUIRE= $(GO)
 slow-neon:
-	$(GO) test -C internal/kernel/_asm ./neon
+	$(GO) test -C internal/kernel/_asm -count=1 ./neon
 	$(NEON) vet ./internal/kernel/... ./internal/peak
 	$(NEON) test -short -count=1 -exec qemu-aarch64-static -v -run '^TestNEON$$' ./internal/kernel | grep -- '--- PASS: TestNEON'
 	$(NEON) test -short -exec qemu-aarch64-static ./internal/kernel ./internal/peak ./internal/block ./gf256
