@@ -42,6 +42,7 @@ type Suite struct {
 	// OneCall says that the product is computed elsewhere, in one call that a context cannot end, or in processes with
 	// contexts of their own.
 	OneCall bool
+	Small   bool              // concurrent products are small: with these parameters others take seconds
 	Lacks   gemm.Capabilities // declared by the variant, but missing on this host
 }
 

@@ -56,7 +56,8 @@ func TestEdges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, cutoff := range []int{1, 2, 7} {
-				gemmtest.Suite{NonFinite: nonFinite[name], Sizes: around(cutoff)}.Run(t, v, gemm.Params{"cutoff": cutoff})
+				s := gemmtest.Suite{NonFinite: nonFinite[name], Sizes: around(cutoff), Small: cutoff < 7}
+				s.Run(t, v, gemm.Params{"cutoff": cutoff})
 			}
 			if name == "serial/winograd" {
 				return // its leaves are called as strassen's are
@@ -65,7 +66,7 @@ func TestEdges(t *testing.T) {
 				if testing.Short() && leaf.Name != "serial/packed" {
 					continue // what has no kernels is the same for all instruction sets
 				}
-				s := gemmtest.Suite{NonFinite: nonFinite[name]}
+				s := gemmtest.Suite{NonFinite: nonFinite[name], Small: leaf.Name != "serial/packed"}
 				if leaf.Name == "serial/gonum" {
 					// What is a zero of A depends on the sums that the leaf is given.
 					s.NonFinite, s.OneCall = gemmtest.Undefined, true
