@@ -105,7 +105,7 @@ slow-gonum:
 	scripts/gonum-tests.sh
 
 slow-kernels:
-	GEMM_TEST_KERNELS=all GEMM_NVRTC="$$(scripts/nvrtc.sh)" $(GO) test -count=1 -run 'TestKernels|TestCandidatesCompile' ./cuda
+	GEMM_TEST_KERNELS=all GEMM_NVRTC="$$(scripts/nvrtc.sh)" $(GO) test -count=1 -run 'Test(Timeline)?Kernels|TestCandidatesCompile' ./cuda
 
 slow-oldest-nvrtc:
 	GEMM_TEST_KERNELS=all GEMM_NVRTC="$$(scripts/nvrtc.sh 11)" $(GO) test -count=1 ./cuda/...

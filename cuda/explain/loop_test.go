@@ -31,7 +31,9 @@ func TestLoops(t *testing.T) {
 	gemmtest.Require(t, "nvrtc", err)
 	disassembler, err := FindDisassembler()
 	gemmtest.Require(t, "nvdisasm", err)
-	compiler := &nvrtc.Cache{Compiler: library, Folder: t.TempDir()}
+	folder, err := nvrtc.Folder() // where the tests of cuda keep what they compile
+	gemmtest.Must(t, err)
+	compiler := &nvrtc.Cache{Compiler: library, Folder: folder}
 	const page = "../../docs/cuda.md"
 	text, err := os.ReadFile(page)
 	gemmtest.Must(t, err)
