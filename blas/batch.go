@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sort"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/cpu"
 	"gemm/pool"
 )
 
@@ -354,7 +354,7 @@ func (p *Plan[T]) run(ctx context.Context, o operands[T], count int) error {
 	}
 	workers := q.Workers
 	if workers < 1 {
-		workers = runtime.GOMAXPROCS(0)
+		workers = cpu.Workers()
 	}
 	each := terms(q.M, q.N, q.K)
 	switch {

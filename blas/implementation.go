@@ -96,7 +96,8 @@ import (
 type Implementation struct {
 	gonum.Implementation
 	// Workers is the most goroutines that compute one routine of level 3. 1 is the caller alone. 0 is
-	// as many as GOMAXPROCS says at the time of the call, more are of no use.
+	// as many as GOMAXPROCS says at the time of the call, more are of no use. If that is all processors of an arm64
+	// that has slower cores too, 0 is its performance cores.
 	Workers int
 }
 

@@ -3,13 +3,13 @@ package blas
 import (
 	"context"
 	"math/bits"
-	"runtime"
 	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
 	"gemm/internal/block"
+	"gemm/internal/cpu"
 	"gemm/internal/kernel/vector"
 	"gemm/pool"
 )
@@ -232,7 +232,7 @@ func (v *matrixVector[T]) share(workers int) int {
 		return 1
 	}
 	if workers < 1 {
-		workers = runtime.GOMAXPROCS(0)
+		workers = cpu.Workers()
 	}
 	return int(min(int64(workers), int64(lo)*size/leastPart))
 }

@@ -2,7 +2,6 @@ package blas
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"unsafe"
 
@@ -12,6 +11,7 @@ import (
 	"gemm"
 	fp16 "gemm/half"
 	"gemm/internal/block"
+	"gemm/internal/cpu"
 	"gemm/pool"
 )
 
@@ -143,7 +143,7 @@ var idleF16, idleBF16 sync.Pool
 
 func multiplyHalf[T fp16.Float](ctx context.Context, idle *sync.Pool, o *operation[T]) error {
 	e, ok := idle.Get().(*block.Half[T])
-	if workers := runtime.GOMAXPROCS(0); !ok || e.Workers() != workers {
+	if workers := cpu.Workers(); !ok || e.Workers() != workers {
 		e = block.HostHalf[T](pool.New(workers))
 	}
 	defer idle.Put(e)

@@ -2,11 +2,11 @@ package blas
 
 import (
 	"context"
-	"runtime"
 	"sync"
 
 	"gemm"
 	"gemm/internal/block"
+	"gemm/internal/cpu"
 	"gemm/internal/kernel"
 	"gemm/internal/kernel/vector"
 	"gemm/pool"
@@ -58,7 +58,7 @@ type workspace[T gemm.Float] struct {
 // acquire returns a workspace for a number of workers; below 1 it is GOMAXPROCS. The caller returns it by release.
 func (p *precision[T]) acquire(workers int) *workspace[T] {
 	if workers < 1 {
-		workers = runtime.GOMAXPROCS(0)
+		workers = cpu.Workers()
 	}
 	if w, ok := p.idle[min(workers, 2)-1].Get().(*workspace[T]); ok && w.workers == workers {
 		return w

@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"unsafe"
@@ -23,6 +22,7 @@ import (
 
 	"gemm"
 	fast "gemm/blas"
+	"gemm/internal/cpu"
 	"gemm/pool"
 )
 
@@ -123,7 +123,7 @@ func (r *routines[E, R]) compute(p *C.struct_product) error {
 // them, unless there are fewer products than threads.
 func computeEach(p *C.struct_product, one func(p *C.struct_product) error) error {
 	count := int(p.batch.count)
-	workers, threads := cmp.Or(int(p.threads), int(p.threads_default), runtime.GOMAXPROCS(0)), C.int(1)
+	workers, threads := cmp.Or(int(p.threads), int(p.threads_default), cpu.Workers()), C.int(1)
 	if p.variant != nil || count < workers {
 		workers, threads = 1, p.threads
 	}
@@ -246,7 +246,7 @@ func goVariants() *C.char {
 // goProcessors returns the number of threads of Go that can run at once.
 //
 //export goProcessors
-func goProcessors() C.int { return C.int(runtime.GOMAXPROCS(0)) }
+func goProcessors() C.int { return C.int(cpu.Workers()) }
 
 // goVersion returns the version of this module, in memory of C.
 //

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"gemm"
 	"gemm/half"
 	"gemm/internal/block"
+	"gemm/internal/cpu"
 	"gemm/parallel"
 	"gemm/serial"
 )
@@ -183,7 +183,7 @@ func newMultiplier[T gemm.Number](variant string, threads, standard int) (*multi
 	p := gemm.Params{}
 	switch {
 	case v.Has("threads"):
-		p["threads"] = cmp.Or(threads, standard, runtime.GOMAXPROCS(0))
+		p["threads"] = cmp.Or(threads, standard, cpu.Workers())
 	case threads > 1:
 		return nil, fmt.Errorf("%w: %s has one thread, and %d are requested: pass 0 or 1",
 			gemm.ErrVariant, v.Name, threads)

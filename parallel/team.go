@@ -3,10 +3,10 @@ package parallel
 import (
 	"cmp"
 	"context"
-	"runtime"
 	"unsafe"
 
 	"gemm"
+	"gemm/internal/cpu"
 	"gemm/pool"
 )
 
@@ -157,7 +157,7 @@ const teamCan = gemm.Touches | gemm.Explains
 
 // processors is the number of goroutines that can run at once when the program
 // begins; measuring a serial variant lowers it for a while.
-var processors = runtime.GOMAXPROCS(0)
+var processors = cpu.Workers()
 
 // mostThreads is the most workers of a variant. Each has a workspace, so that many more would
 // take all memory before the first product.

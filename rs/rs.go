@@ -16,11 +16,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime"
 	"sync"
 
 	"gemm/gf256"
 	"gemm/internal/block"
+	"gemm/internal/cpu"
 	"gemm/pool"
 )
 
@@ -95,7 +95,7 @@ func New(dataShards, parityShards int, opts ...Option) (*Code, error) {
 		return nil, ErrMaxShardNum
 	}
 	if o.workers < 1 {
-		o.workers = runtime.GOMAXPROCS(0)
+		o.workers = cpu.Workers()
 	}
 	generator, err := o.generator(dataShards, parityShards)
 	return &Code{data: dataShards, parity: parityShards, generator: generator, decoders: map[string]gf256.Matrix{},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -184,7 +185,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("New%v: %v, want %v", code, got, want)
 		}
 	}
-	for _, code := range [][2]int{{256, 1}, {1, 256}, {1<<63 - 1, 1<<63 - 1}} { // others have more
+	for _, code := range [][2]int{{256, 1}, {1, 256}, {math.MaxInt, math.MaxInt}} { // others have more
 		if _, err := New(code[0], code[1]); err != ErrMaxShardNum {
 			t.Errorf("New%v: %v", code, err)
 		}

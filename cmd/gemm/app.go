@@ -120,7 +120,7 @@ func helpFile(name string) string {
 // descriptions returns the descriptions of help/commands.txt by the name of the command.
 var descriptions = sync.OnceValue(func() map[string]string {
 	var profiles strings.Builder
-	for _, p := range plan.Profiles(runtime.GOMAXPROCS(0)) {
+	for _, p := range plan.Profiles(cpu.Workers()) {
 		fmt.Fprintf(&profiles, "   %-9s %s\n", p.Name, p.Doc)
 	}
 	text := strings.NewReplacer("{profiles}", profiles.String(), "{capabilities}", capabilities(), "{parity}",

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -21,11 +20,12 @@ import (
 	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/compare/report"
+	"gemm/internal/cpu"
 	"gemm/mpi/launch"
 )
 
 func compareCommand() *cli.Command {
-	names := mapped(plan.Profiles(runtime.GOMAXPROCS(0)), func(p plan.Profile) string { return p.Name })
+	names := mapped(plan.Profiles(cpu.Workers()), func(p plan.Profile) string { return p.Name })
 	return &cli.Command{
 		Name:      "compare",
 		Usage:     "measure and verify all variants on this machine, and write a report",
@@ -59,7 +59,7 @@ func compareCommand() *cli.Command {
 // profileOf returns the profile that the flags name, with their budget. A file may name the variants.
 func profileOf(c *cli.Context, variants []gemm.Variant) (plan.Profile, error) {
 	name := c.String("profile")
-	processors := runtime.GOMAXPROCS(0)
+	processors := cpu.Workers()
 	profiles := plan.Profiles(processors)
 	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
 		text, err := os.ReadFile(name)
@@ -161,7 +161,7 @@ const again = 20 * time.Second
 
 // printProfiles prints the built-in profiles as they are written.
 func printProfiles(w io.Writer) {
-	for i, p := range plan.Profiles(runtime.GOMAXPROCS(0)) {
+	for i, p := range plan.Profiles(cpu.Workers()) {
 		if i > 0 {
 			fmt.Fprint(w, "\n---\n")
 		}

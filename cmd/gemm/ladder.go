@@ -19,6 +19,7 @@ import (
 	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/cuda"
+	"gemm/internal/cpu"
 	"gemm/internal/sample"
 	"gemm/mpi"
 )
@@ -195,7 +196,7 @@ func (f ladder) cases(c *cli.Context, own []gemm.Variant) ([]plan.Case, error) {
 // threads returns the number of threads of a variant unless a flag says otherwise.
 func (f ladder) threads() int {
 	if f.workers == "threads" {
-		return runtime.GOMAXPROCS(0)
+		return cpu.Workers()
 	}
 	return 1
 }

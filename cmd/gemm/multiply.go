@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +24,7 @@ import (
 	"gemm/cuda/remote"
 	"gemm/gf256"
 	"gemm/half"
+	"gemm/internal/cpu"
 	"gemm/internal/matfile"
 )
 
@@ -212,7 +212,7 @@ type chosen[T gemm.Element] struct {
 // everyProcessor returns the parameters with which v uses all processors.
 func everyProcessor(v gemm.Variant) gemm.Params {
 	if v.Has("threads") {
-		return gemm.Params{"threads": runtime.GOMAXPROCS(0)}
+		return gemm.Params{"threads": cpu.Workers()}
 	}
 	return gemm.Params{}
 }

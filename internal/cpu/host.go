@@ -3,7 +3,6 @@ package cpu
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path"
 	"runtime"
 	"slices"
@@ -13,7 +12,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// Facts describes a host. Unknown values are zero or empty. Outside of Linux only the model, the
+// Facts describes a host. Unknown values are zero or empty. Outside of Linux and macOS only the model, the
 // cores and the name of the system are known, and the caches as the processor reports them.
 type Facts struct {
 	Model       string  // model name of the processor
@@ -76,9 +75,6 @@ func facts(files reader, cores int, id cpuid.CPUInfo) Facts {
 
 // reader returns the contents of a file of a Linux file system, whose name has no slash at the front.
 type reader func(name string) ([]byte, error)
-
-// root reads the files of this host.
-func root(name string) ([]byte, error) { return os.ReadFile("/" + name) }
 
 // text returns the contents of a file without white space around them, or "" if it cannot be read.
 func text(files reader, name string) string {

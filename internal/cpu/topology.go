@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Topology is the processors of a host, as records have it. Lists of processors are written as Linux does, such as
@@ -58,7 +62,7 @@ type AttachedGPU struct {
 	Node int    `json:"node"` // -1: not known
 }
 
-// HostTopology returns the topology of this host; nil if it is not known, as outside of Linux.
+// HostTopology returns the topology of this host; nil if it is not known, as outside of Linux and macOS.
 func HostTopology() *Topology { return topology(root, began) }
 
 func topology(files reader, allowed []int) *Topology {
@@ -195,7 +199,8 @@ func nodes(files reader) []Node {
 }
 
 // kinds returns the kinds of cores, the fastest first; none if all cores are of one kind, or if that is not known. It
-// reads which processors each of the counters of an Intel hybrid processor is for.
+// reads which processors each of the counters of an Intel hybrid processor is for, or the capacities that Linux has of
+// processors with Arm's big.LITTLE: 3/4 of the largest, or more, is a performance core.
 func kinds(files reader) []Kind {
 	var out []Kind
 	for _, k := range [][2]string{{"core", "performance"}, {"atom", "efficiency"}, {"lowpower", "low power"}} {
@@ -203,7 +208,58 @@ func kinds(files reader) []Kind {
 			out = append(out, Kind{k[1], SortedList(ids)})
 		}
 	}
-	return out
+	if out != nil {
+		return out
+	}
+	var most int64
+	of := map[int]int64{}
+	for _, id := range ParseList(text(files, "sys/devices/system/cpu/online")) {
+		of[id], _ = number(files, fmt.Sprintf("sys/devices/system/cpu/cpu%d/cpu_capacity", id))
+		most = max(most, of[id])
+	}
+	var fast, slow []int
+	for id, capacity := range of {
+		if 4*capacity >= 3*most {
+			fast = append(fast, id)
+		} else {
+			slow = append(slow, id)
+		}
+	}
+	if slow == nil {
+		return nil
+	}
+	return []Kind{{"performance", SortedList(fast)}, {"efficiency", SortedList(slow)}}
+}
+
+// Workers returns how many workers a product has unless it is said: GOMAXPROCS. On arm64 it is the number of
+// performance cores if there are others too and nothing sets GOMAXPROCS.
+func Workers() int {
+	n := runtime.GOMAXPROCS(0)
+	if runtime.GOARCH == "arm64" && n == runtime.NumCPU() {
+		return min(n, performance())
+	}
+	return n
+}
+
+var performance = sync.OnceValue(func() int {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return math.MaxInt
+	}
+	return fastProcessors(kinds(root), began)
+})
+
+// fastProcessors returns how many of the allowed processors are of the fastest kind among them; none is not known.
+func fastProcessors(kinds []Kind, allowed []int) int {
+	for _, k := range kinds {
+		ids := ParseList(k.Processors)
+		if allowed != nil {
+			ids = slices.DeleteFunc(ids, func(id int) bool { return !slices.Contains(allowed, id) })
+		}
+		if len(ids) > 0 {
+			return len(ids)
+		}
+	}
+	return math.MaxInt
 }
 
 // NewAttachedGPU returns the GPU of that name and PCI address on this host.
