@@ -8,6 +8,7 @@
 ## CUDA=auto        build, report, bench-peers, bench-full, lint, vet: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
 ## DEPS=yes         report, peers, bench-peers, bench-full, test, hosts, lint, vet, deps, slow-tests, check-report: no installs nothing
 ## ONLY=            slow-tests: some of them, such as ONLY="width gonum"; CONTRIBUTING.md says what each is
+## SYSTEMS=all      cross, dist: some of their systems, such as SYSTEMS="linux/arm64 darwin/arm64"
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## PREFIX=/usr/local  install, uninstall: where gemm is used
 ## DESTDIR=         install, uninstall: put in front of PREFIX where files are written, to make packages
@@ -20,6 +21,7 @@ ONLY     ?=
 MPI      ?= auto
 CUDA     ?= auto
 DEPS     ?= yes
+SYSTEMS  ?= all
 FUZZTIME ?= 30s
 PREFIX   ?= /usr/local
 DESTDIR  ?=
@@ -48,7 +50,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test sanitize hosts slow-tests build lib install uninstall wheel python-test deps lint vet generate docs bench bench-blas bench-rs peers bench-peers bench-full bench-hosts fuzz check-report clean
+.PHONY: help report test sanitize hosts slow-tests build lib install uninstall dist wheel python-test deps lint vet cross generate docs bench bench-blas bench-rs peers bench-peers bench-full bench-hosts fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,7 +75,7 @@ sanitize: ## run every rung on the GPU under NVIDIA's checkers of addresses, rac
 	@scripts/sanitize.sh
 
 # CONTRIBUTING.md says what each of these checks is.
-SLOW := test lint generated width neon cgocheck gonum kernels oldest-nvrtc cuda-headers systems open-mpi-5 mpich race hosts libgemm netlib scipy rename paths install fuzz grade
+SLOW := test lint generated width neon cgocheck gonum kernels oldest-nvrtc cuda-headers dist open-mpi-5 mpich race hosts libgemm netlib scipy rename paths install fuzz grade
 .PHONY: $(addprefix slow-,$(SLOW))
 slow-tests: $(addprefix slow-,$(or $(ONLY),$(SLOW))) ## run the checks that .ci/run leaves out, or ONLY some of them
 
@@ -117,10 +119,15 @@ slow-cuda-headers:
 		objdump -p bin/cuda-headers | grep 'NEEDED *libcuda.so.1' || exit 1; \
 	done; rm -f bin/cuda-headers
 
-slow-systems:
-	@for target in linux/386 linux/arm64 darwin/arm64 windows/amd64; do \
-		(set -x; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) vet ./...) || exit 1; \
-	done
+EMULATED = qemu-aarch64-static -L /usr/aarch64-linux-gnu bin/dist/gemm-*-linux-arm64/gemm
+slow-dist:
+	$(MAKE) dist SYSTEMS="linux/amd64 linux/arm64"
+	cd bin/dist && sha256sum -c SHA256SUMS && for archive in *.tar.gz; do tar -xzf $$archive || exit 1; done
+	bin/dist/gemm-*-linux-amd64/gemm --version | grep '^gemm version v'
+	$(EMULATED) info >bin/dist/info && grep '^instructions *neon;' bin/dist/info && grep '^packed f64 *neon' bin/dist/info
+	$(EMULATED) list >/dev/null
+	$(EMULATED) serial --sizes 64 --time 20ms --reps 3 --json bin/dist/rows.json
+	$(EMULATED) report --in bin/dist/rows.json --out bin/dist/report
 
 slow-race:
 	CGO_ENABLED=1 $(GO) test -race ./compare/grade
@@ -174,6 +181,9 @@ install: $(if $(SUDO_USER),,build) ## build, and install gemm, libgemm, the manu
 uninstall: ## remove what make install has put into PREFIX
 	@scripts/install.sh uninstall
 
+dist: ## build gemm for SYSTEMS (linux/amd64, linux/arm64, darwin/arm64, windows/amd64), and pack it into bin/dist
+	$(GO) run ./cmd/dist $(SYSTEMS:all=linux/amd64 linux/arm64 darwin/arm64 windows/amd64)
+
 wheel: ## build bin/gemm_suite-….whl, the Python package with libgemm in it, by pip
 	@scripts/deps.sh python
 	@rm -f bin/gemm_suite-*.whl
@@ -200,6 +210,9 @@ vet: ## check format, words and go vet, also with MPI and with CUDA if they are 
 	$(call with_cuda,$(GO) vet -tags cuda $(CUDA_PACKAGES))
 	@for script in $(SCRIPTS); do bash -n $$script || exit 1; done
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SCRIPTS); else echo "lint: shellcheck is not installed; the scripts are not checked" >&2; fi
+
+cross: ## check that every package and test can be compiled for SYSTEMS: macOS, Windows, FreeBSD, Linux on other processors, wasm
+	GEMM_TEST_SYSTEMS="$(SYSTEMS)" $(GO) test -count=1 -vet=off -run '^TestSystems$$' .
 
 generate: ## generate the generated code again
 	$(GO) generate ./...

@@ -46,6 +46,7 @@ run|python3-pip|toolkit|the family cuda, to fetch the headers that a CUDA toolki
 test|python3-pip|pipped|scripts/nvrtc.sh and scripts/cuda.sh, the compiler and the disassembler of CUDA kernels and the headers of gemm-cuda
 test|python3-numpy|numpy|the tests of libgemm with NumPy
 test|qemu-user-static|program qemu-aarch64-static|the tests of the kernels for arm64 on an emulated processor
+test|libc6-arm64-cross|[ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ]|gemm of make dist on an emulated processor
 test|mpich|program mpiexec.hydra|the tests of the family mpi on the ranks of MPICH
 test|libmpich-dev|module mpich|the tests of the family mpi with MPICH, to build them
 python|gcc|program gcc|make wheel, for the library in the Python package
@@ -101,6 +102,10 @@ known() {
 groups="${*:-run}"
 if [ "${DEPS:-yes}" = no ]; then
 	say "DEPS=no: skipped"
+	exit 0
+fi
+if [ "$(uname)" = Darwin ]; then
+	say "skipped: the names are Debian's. brew install open-mpi pkg-config adds the family mpi, brew install openblas a peer"
 	exit 0
 fi
 lacking="$(missing)"

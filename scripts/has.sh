@@ -25,6 +25,7 @@ has() {
 	avx2) processor avx2 fma gfni ;;
 	avx2-nogfni) processor avx2 fma ;;
 	ssse3) processor ssse3 ;;
+	libc6-arm64-cross) [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] ;;
 	gcc | gfortran | octave-cli | Rscript | bash | zsh | fish | groff | qemu-aarch64-static) command -v "$1" ;;
 	*) false ;; # a need of documents that CI does not have: a GPU, much time
 	esac
