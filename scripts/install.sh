@@ -18,6 +18,7 @@ fail() {
 	exit 1
 }
 
+[ "$(uname)" = Linux ] || fail "needs Linux; elsewhere, copy bin/gemm to a folder of PATH"
 prefix="${PREFIX-/usr/local}"
 destdir="${DESTDIR-}"
 [[ "$prefix" == /* ]] || fail "PREFIX is \"$prefix\", must be an absolute path, such as $HOME/.local"

@@ -6,7 +6,8 @@
 # The library exports the names of lib/exports.map only. It needs a C compiler. A link next to FILE has
 # the name that programs look for, FILE with the number of the interface.
 set -euo pipefail
-out="$(realpath -m "$1")"
+mkdir -p "$(dirname "$1")"
+out="$(cd "$(dirname "$1")" && pwd)/$(basename "$1")" # macOS has no realpath -m
 shift
 cd "$(dirname "$0")/.."
 
@@ -37,7 +38,6 @@ link=
 case "$("$go" env GOOS)" in
 linux | *bsd) link="-extldflags '\"-Wl,--version-script=$PWD/lib/exports.map\" -Wl,-soname,libgemm.so.$interface'" ;;
 esac
-mkdir -p "$(dirname "$out")"
 CGO_ENABLED=1 "$go" build -buildmode=c-shared -overlay "$overlay" "$@" -ldflags "-s $link" -o "$out" ./lib
 [ -z "$link" ] || ln -sf "$(basename "$out")" "$out.$interface"
 rm -f "${out%.*}.h" # what Go exports to the C files; the interface is lib/gemm.h

@@ -26,7 +26,7 @@ limited='^TestHungRanks$' # of cmd/gemm: rows with limits of seconds, which othe
 
 logs="$(mktemp -d)"
 summary() { "$go" run gotest.tools/gotestsum@v1.13.0 "$@"; }
-trap 'wait; [ -z "$(ls "$logs")" ] || cat "$logs"/*.json | summary tool slowest --threshold 2s --num 20; rm -rf "$logs"' EXIT
+trap 'wait; [ -z "$(ls "$logs")" ] || cat "$logs"/?????? | summary tool slowest --threshold 2s --num 20; rm -rf "$logs"' EXIT
 processors="$(getconf _NPROCESSORS_ONLN)" lists=yes
 summary --version >/dev/null 2>&1 || { lists=no; echo "test.sh: gotestsum cannot be fetched; the slowest tests are not listed" >&2; }
 
@@ -36,7 +36,7 @@ tests() {
 	printf '\n== go test %.100s\n' "$*"
 	local test=("$go" test -vet=off -timeout 20m -p $((processors + 1)))
 	[ "$lists" = yes ] || { "${test[@]}" "$@"; return; }
-	summary --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile "$(mktemp "$logs/XXXXXX.json")" --raw-command -- \
+	summary --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile "$(mktemp "$logs/XXXXXX")" --raw-command -- \
 		"${test[@]}" -json "$@"
 }
 
@@ -44,7 +44,7 @@ if [ "${1:-}" = mpich ]; then
 	[ -n "$(scripts/has.sh mpich)" ] || { echo "test.sh: left out, there is no MPICH; install mpich and libmpich-dev" >&2; exit; }
 	eval "export $(MPI=mpich scripts/mpi.sh env)"
 	skip='^TestScaLAPACK(Lacking)?$' # the ScaLAPACK here is Open MPI's
-	run="^($(sed -n 's/^func \(Test[A-Za-z0-9]*\)(.*/\1/p' cmd/gemm/ranks_test.go | paste -sd'|'))\$"
+	run="^($(sed -n 's/^func \(Test[A-Za-z0-9]*\)(.*/\1/p' cmd/gemm/ranks_test.go | paste -sd'|' -))\$"
 	[ "${2:-}" != short ] || skip+='|^TestConformance$/^4$' run='^Test(Ranks|WrongLauncher|KilledRank|InterruptedRanks)$'
 	tests -p 1 -tags mpi -short -skip "$skip" ./mpi/comm ./mpi
 	tests -tags mpi -run "$run" ./cmd/gemm
@@ -66,7 +66,7 @@ if command -v "$("$go" env CC)" >/dev/null; then
 fi
 # shellcheck disable=SC2086 # lists of packages
 raced() {
-	renice -n 5 -p "$BASHPID"
+	renice -n 5 -p "${BASHPID:-$$}"
 	export CGO_ENABLED=1
 	tests -race -p "$processors" $once
 	tests -race -p "$processors" -short $twice
@@ -75,7 +75,7 @@ raced() {
 status=0
 [ -z "${once:-}" ] || { raced >"$logs/raced" 2>&1 & }
 # shellcheck disable=SC2086
-tests "${tags[@]}" -parallel $((processors + 1)) -skip "$limited" $plain || status=$?
+tests ${tags[@]+"${tags[@]}"} -parallel $((processors + 1)) -skip "$limited" $plain || status=$?
 [ -z "${once:-}" ] || { wait $! || status=$?; cat "$logs/raced"; }
 [ "$status" = 0 ] && [ "${#tags[@]}" -gt 0 ] || exit "$status"
 tests -tags mpi -run "$limited" ./cmd/gemm

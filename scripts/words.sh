@@ -6,7 +6,7 @@
 # "(words: REASON)".
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-phrases=$(sed '/^#/d; s/	.*//' "$here/words.txt" | paste -sd '|')
+phrases=$(sed '/^#/d; s/	.*//' "$here/words.txt" | paste -sd '|' -)
 cd "$here/.."
 { if [ "${1:-}" = - ]; then cat; else git ls-files --cached --others --exclude-standard -- "${@:-.}"; fi; } | grep -vE '^(CHANGELOG\.md|results/|scripts/words\.|docs/(full|peers|serial|parallel|mpi|hosts.*|gf256|.*-results|cuda-h200)/|.*/testdata/)' |
     WORDS="$phrases" perl -ne '
