@@ -6,6 +6,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -90,7 +91,8 @@ func build(ctx context.Context, system string) (p program, err error) {
 		p.name += ".exe"
 	}
 	made := filepath.Join(dir, p.name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s", "-o", made, "./cmd/gemm")
+	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("GO"), "go"), "build", "-trimpath", "-buildvcs=true", "-ldflags=-s",
+		"-o", made, "./cmd/gemm")
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := ipc.Run(cmd, time.Second); err != nil {
@@ -110,7 +112,7 @@ func build(ctx context.Context, system string) (p program, err error) {
 		}
 	}
 	if p.time.IsZero() {
-		err = errors.Join(err, errors.New("git does not know the revision"))
+		err = errors.Join(err, errors.New("the revision is not known: it needs git and a clone, not a worktree"))
 	}
 	return p, err
 }

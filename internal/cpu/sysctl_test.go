@@ -44,8 +44,8 @@ func TestSysctl(t *testing.T) {
 		"intel": {"Intel(R) Core(TM) i7-9750H CPU @ 2.60GHz", "macOS 11.7", `package 0: processors 0-11
   L3 12582912: processors 0-11
     6 cores of 2 processors, L2 262144, L1d 32768: processors 0-11
-`, 16 << 30, 1, []Cache{{1, "data", 32 << 10, 64, 2}, {2, "unified", 256 << 10, 64, 2}, {3, "unified", 12 << 20, 64, 12}},
-			1 << 20},
+`, 16 << 30, 1, []Cache{{1, "data", 32 << 10, 64, 2}, {2, "unified", 256 << 10, 64, 2},
+			{3, "unified", 12 << 20, 64, 12}}, 1 << 20},
 		"none": {model: runtime.GOARCH, os: "macOS", workers: 1 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
