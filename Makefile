@@ -211,7 +211,7 @@ vet: ## check format, words and go vet, also with MPI and with CUDA if they are 
 	@for script in $(SCRIPTS); do bash -n $$script || exit 1; done
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SCRIPTS); else echo "lint: shellcheck is not installed; the scripts are not checked" >&2; fi
 
-cross: ## check that every package and test can be compiled for SYSTEMS: macOS, Windows, FreeBSD, Linux on other processors, wasm
+cross: ## check the types of every package and test for SYSTEMS: macOS, Windows, FreeBSD, Linux on other processors; of libraries for wasm
 	GOGC=400 GEMM_TEST_SYSTEMS="$(SYSTEMS)" $(GO) test -count=1 -vet=off -run '^TestSystems$$' .
 
 generate: ## generate the generated code again

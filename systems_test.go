@@ -28,8 +28,9 @@ type listed struct {
 	Module          *struct{ Main bool }
 }
 
-// checkSystem checks the types of packages and of their tests for a system: all that a compiler for it would refuse, in
-// a tenth of the time of go vet, because bodies of functions of other modules are not read and nothing is compiled.
+// checkSystem checks the types of packages and of their tests for a system, and that functions without a body can have
+// one in assembly. Nothing is compiled, and bodies of functions of other modules are not checked, so it takes much less
+// time than go vet. Assembly and linking are not checked.
 func (s *source) checkSystem(dir, system string, patterns ...string) error {
 	goos, goarch, _ := strings.Cut(system, "/")
 	cmd := exec.Command("go", append([]string{"list", "-deps", "-test",
