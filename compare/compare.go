@@ -53,7 +53,7 @@ type Driver struct {
 	Bandwidth bool
 	// Again limits the time at the end of a run in which rows with a wide spread are measured once more. 0: none are.
 	Again     time.Duration
-	Probes    []run.Probe // measured before the cases
+	Measure   func() []record.Measurement // of the ranks that this process leads, before the cases; nil: nothing
 	Processes run.Processes
 	Lead      *turn.Lead // in a process that is rank 0, in place of Processes.Launch
 	MPI       string     // name and version of the library of the ranks
@@ -134,8 +134,8 @@ func (d *Driver) put(rows []record.Record, traces []record.Trace) error {
 	return nil
 }
 
-// begin describes the host and the run, measures the ceilings at the numbers of threads of the cases and the probes,
-// and stores all of it. It returns what measures the cases.
+// begin describes the host and the run, measures the ceilings at the numbers of threads of the cases and what Measure
+// does, and stores all of it. It returns what measures the cases.
 func (d *Driver) begin(ctx context.Context, cases []plan.Case) (*run.Executors, error) {
 	var variants []gemm.Variant
 	for _, c := range cases {
@@ -167,13 +167,19 @@ func (d *Driver) begin(ctx context.Context, cases []plan.Case) (*run.Executors, 
 			return nil, err
 		}
 	}
-	measured, err := run.MeasureProbes(ctx, d.Probes, host.ID, b.Run, d.Ceilings)
-	measured = append(measured, found.Measurements...)
-	if d.to != nil && err == nil {
-		d.to.Found(run.Found{Host: b.Host, Run: p.Info, Measurements: measured, Libraries: found.Libraries})
+	if d.Measure != nil {
+		found.Measurements = append(found.Measurements, d.Measure()...)
 	}
-	return p, errors.Join(err, d.Store.Put(record.Document{Hosts: []record.Host{b.Host}, Runs: []record.RunInfo{p.Info},
-		Measurements: measured}))
+	for i := range found.Measurements {
+		m := &found.Measurements[i]
+		m.Host, m.Run = host.ID, b.Run
+	}
+	found.Host, found.Run = b.Host, p.Info
+	if d.to != nil && ctx.Err() == nil {
+		d.to.Found(found)
+	}
+	return p, errors.Join(ctx.Err(), d.Store.Put(record.Document{Hosts: []record.Host{b.Host},
+		Runs: []record.RunInfo{p.Info}, Measurements: found.Measurements}))
 }
 
 // abandon stores the row of a case that is given up.

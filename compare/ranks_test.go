@@ -92,14 +92,9 @@ func launcher(t *testing.T, variants []gemm.Variant, starts *[]int, next *int) r
 		*starts = append(*starts, ranks)
 		over := make(chan error, 1)
 		s := Served{Variants: variants,
-			Probes: func(cases []plan.Case) []run.Probe {
-				if slices.ContainsFunc(cases, func(c plan.Case) bool { return c.Ranks() != ranks }) {
-					t.Errorf("%d ranks were started for %v", ranks, cases)
-				}
-				return []run.Probe{{
-					Name: "ping-pong", Params: gemm.Params{"bytes": 1, "ranks": ranks}, Unit: "s",
-					Samples: func(context.Context) ([]float64, error) { return []float64{1}, nil },
-				}}
+			Measure: func() []record.Measurement {
+				return []record.Measurement{{Name: "ping-pong", Params: gemm.Params{"bytes": 1, "ranks": ranks}, Unit: "s",
+					Samples: []float64{1}}}
 			},
 			Lead: func(plan.Budget) (*turn.Lead, error) {
 				return &turn.Lead{

@@ -28,7 +28,7 @@ type Served struct {
 	Variants []gemm.Variant // variants with working constructors
 	// UserVariants returns the variants of the sources in a task; nil: there are none.
 	UserVariants func(sources []json.RawMessage) ([]gemm.Variant, error)
-	Probes       func(cases []plan.Case) []run.Probe     // measured before the cases; nil: none
+	Measure      func() []record.Measurement             // is called before the cases; nil: nothing is
 	Lead         func(b plan.Budget) (*turn.Lead, error) // on rank 0 of a job; otherwise nil
 	Device       *Device                                 // in the worker of a GPU; otherwise nil
 }
@@ -75,10 +75,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, s Served) error {
 	to := run.NewReporter(out, task.Cases, cancel)
 	defer to.Heartbeat()()
 	d := Driver{Store: &record.Store{}, Budget: task.Budget, Seed: task.Seed, Ceilings: task.Ceilings,
-		Progress: to, Lead: &turn.Lead{}, to: to}
-	if s.Probes != nil {
-		d.Probes = s.Probes(task.Cases)
-	}
+		Progress: to, Lead: &turn.Lead{}, Measure: s.Measure, to: to}
 	if s.Lead != nil {
 		if d.Lead, err = s.Lead(task.Budget); err != nil {
 			return err
@@ -172,15 +169,11 @@ func (x *Device) begin(ctx context.Context, d *Driver, p *run.Executors, cases [
 			r.Device, r.Unit, r.Run = n, "gpu", b.Run
 			b.Host.Bandwidths = append(b.Host.Bandwidths, r)
 		}
-		for _, m := range measured.Measurements {
-			m.Host, m.Run = b.Host.ID, b.Run
-			found.Measurements = append(found.Measurements, m)
-		}
+		found.Measurements = append(found.Measurements, measured.Measurements...)
 	}
 	if missing != nil {
-		found.Measurements = append(found.Measurements, record.Measurement{Host: b.Host.ID, Run: b.Run,
-			Name: "gpu-ceilings", Params: gemm.Params{}, Unit: "GFLOP/s",
-			Reason: strings.ReplaceAll(missing.Error(), "\n", "; ")})
+		found.Measurements = append(found.Measurements, record.Measurement{Name: "gpu-ceilings", Params: gemm.Params{},
+			Unit: "GFLOP/s", Reason: strings.ReplaceAll(missing.Error(), "\n", "; ")})
 	}
 	return found, nil
 }

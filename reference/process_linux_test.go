@@ -184,24 +184,20 @@ func TestCancelled(t *testing.T) {
 func TestUntrusted(t *testing.T) {
 	if isChild() {
 		_, err := newMultiplier[float64](openBLAS, 1)
-		_, loops := NewOpenMP()
-		fmt.Printf("child: %v; %v; %v\n",
-			errors.Is(err, gemm.ErrUnavailable) && errors.Is(loops, gemm.ErrUnavailable), err, loops)
+		fmt.Printf("child: %v; %v\n", errors.Is(err, gemm.ErrUnavailable), err)
 		os.Exit(0)
 	}
 	own(t)
 	cache, ran := t.TempDir(), filepath.Join(t.TempDir(), "ran")
 	folder := filepath.Join(cache, "gemm")
-	for _, program := range []peer.Source{peer.Holder, openMPProgram} {
-		file, err := program.Compile(folder)
-		gemmtest.Must(t, err)
-		gemmtest.Must(t, os.WriteFile(file, []byte("#!/bin/sh\necho >"+ran+"\n"), 0o700))
-	}
+	file, err := peer.Holder.Compile(folder)
+	gemmtest.Must(t, err)
+	gemmtest.Must(t, os.WriteFile(file, []byte("#!/bin/sh\necho >"+ran+"\n"), 0o700))
 	gemmtest.Must(t, os.Chmod(folder, 0o777))
 	said := inChild(t, "TestUntrusted", "XDG_CACHE_HOME="+cache)
 	if want := "other users can write the folder " + folder; !strings.HasPrefix(said, "true; ") ||
-		strings.Count(said, want) != 2 {
-		t.Errorf("the reasons are %q, want %q in both", said, want)
+		!strings.Contains(said, want) {
+		t.Errorf("the reason is %q, want %q", said, want)
 	}
 	if _, err := os.Stat(ran); !errors.Is(err, os.ErrNotExist) {
 		t.Error("a program that another user can have written was started")

@@ -40,7 +40,7 @@ run|libopenmpi-dev|module ompi|the family mpi, to build it
 run|openmpi-bin|program mpirun|the family mpi, to run it
 run|pkg-config|program pkg-config|the family mpi, to build it
 run|libscalapack-openmpi2.2|library libscalapack-openmpi\.so|reference/scalapack
-run|gcc|program gcc|libraries in processes of their own, loops in C and libgomp beside our loops, go test -race, the families mpi and cuda
+run|gcc|program gcc|libraries in processes of their own, loops in C beside our loops, go test -race, the families mpi and cuda
 run|libc6-dev|headers|libraries in processes of their own, go test -race, the families mpi and cuda
 run|python3-pip|toolkit|the family cuda, to fetch the headers that a CUDA toolkit has
 test|python3-pip|pipped|scripts/nvrtc.sh and scripts/cuda.sh, the compiler and the disassembler of CUDA kernels and the headers of gemm-cuda

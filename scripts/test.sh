@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 go="${GO:-go}"
 module="$("$go" list -m)"
 starts='(^|[^[:alnum:]_."])go (func\(|[[:alnum:]_.]+\()|\.Go\(|[ .(]pool\.(New|Run|For)' # what starts goroutines
-both="^$module/(cmd/probe|internal/peak|shard|lapack|mpi|parallel)\$"
+both="^$module/(internal/peak|shard|lapack|mpi|parallel)\$"
 # The first two run the tests named below; other packages have the products of tune and gemmtest; a report and the
 # commands have one goroutine; compare/grade would have all reports compiled again (make slow-tests ONLY=race).
 never="^$module/(blas|compare/verify|cmd/gemm|compare/report|gemmtest|cmd/tune|compare/grade)\$"

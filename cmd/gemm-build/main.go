@@ -10,7 +10,6 @@ import (
 	"slices"
 	"syscall"
 
-	"gemm/cmd/probe"
 	"gemm/compare"
 	"gemm/internal/output"
 	"gemm/internal/settings"
@@ -24,7 +23,7 @@ func main() {
 	found, _ := settings.Load() // gemm says what is wrong with them
 	tuned.Use(found)
 	err := compare.Serve(ctx, os.Stdin, os.Stdout, compare.Served{
-		Variants: slices.Concat(serial.Variants(), parallel.Variants()), Probes: probe.Of})
+		Variants: slices.Concat(serial.Variants(), parallel.Variants())})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, output.Line(err.Error()))

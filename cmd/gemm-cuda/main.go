@@ -15,7 +15,6 @@ import (
 
 	"gemm"
 	"gemm/compare"
-	"gemm/compare/plan"
 	"gemm/compare/record"
 	"gemm/compare/run"
 	"gemm/cuda"
@@ -100,12 +99,7 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 		return userkernel.Variants(b, kernels), err
 	}
 	return compare.Serve(ctx, in, out, compare.Served{
-		Variants: cuda.Variants(b), UserVariants: brought, Probes: func(cases []plan.Case) []run.Probe {
-			if len(system.GPUs) == 0 {
-				return nil
-			}
-			return run.OccupancyProbes(system.GPUs[0].Capability, cases)
-		}, Device: &compare.Device{
+		Variants: cuda.Variants(b), UserVariants: brought, Device: &compare.Device{
 			Lost: b.Lost,
 			Describe: func(h *record.Host, r *record.RunInfo) {
 				for _, g := range system.GPUs {

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/term"
 
 	"gemm/cmd/catalog"
-	"gemm/cmd/probe"
 	"gemm/compare"
 	"gemm/compare/plan"
 	"gemm/compare/record"
@@ -97,7 +96,8 @@ func measure(c *cli.Context, d compare.Driver, cases []plan.Case, file string) (
 	p := newProgress(c.App.ErrWriter, len(cases))
 	defer p.Close()
 	d.Store.Declare(catalog.Variants()) // of rows that are there already
-	d.Probes, d.Progress, d.Command = append(probe.Of(cases), pingPongs(c.Context)...), p, commandLine(os.Args[1:])
+	d.Progress, d.Command = p, commandLine(os.Args[1:])
+	d.Measure = func() []record.Measurement { return pingPongs(c.Context) }
 	d.MPI = mpi.Version()
 	if d.Lead == nil {
 		d.Processes = run.Processes{Launch: launcher(c), Worker: workerOf(c.Context).Serve, NoWorker: remote.NoWorker,

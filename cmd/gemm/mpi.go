@@ -16,6 +16,7 @@ import (
 	"gemm/cmd/catalog"
 	"gemm/compare"
 	"gemm/compare/plan"
+	"gemm/compare/record"
 	"gemm/compare/run"
 	"gemm/compare/run/turn"
 	"gemm/internal/cpu"
@@ -238,29 +239,31 @@ func runTask(c *cli.Context, folder string) error {
 	if jobOf(c.Context) == nil {
 		return gemm.Unavailablef("--%s is for ranks that gemm has started", taskName)
 	}
-	served := compare.Served{Variants: catalog.Variants()}
-	served.Probes = func([]plan.Case) []run.Probe { return pingPongs(c.Context) }
+	served := compare.Served{Variants: catalog.Variants(),
+		Measure: func() []record.Measurement { return pingPongs(c.Context) }}
 	served.Lead = func(b plan.Budget) (*turn.Lead, error) {
 		return lead(c, b.Timeout, func() error { return nil })
 	}
 	return compare.ServeFolder(c.Context, folder, served)
 }
 
-// pingPongs returns the times of messages between the ranks that this process leads.
-func pingPongs(ctx context.Context) []run.Probe {
+// pingPongs measures messages between the ranks that this process leads, until the context ends.
+func pingPongs(ctx context.Context) (out []record.Measurement) {
 	job := jobOf(ctx)
 	if job == nil || job.Size() < 2 {
 		return nil
 	}
-	var out []run.Probe
 	for _, p := range job.Patterns() {
 		for _, bytes := range p.Sizes() {
-			out = append(out, run.Probe{
-				Name: "ping-pong", Params: gemm.Params{"bytes": bytes, "ranks": job.Size(), "path": p.Path(),
-					"pairs": p.Direction()},
-				Unit:    "s",
-				Samples: func(context.Context) ([]float64, error) { return job.PingPong(p, bytes) },
-			})
+			m := record.Measurement{Name: "ping-pong", Unit: "s", Params: gemm.Params{"bytes": bytes, "ranks": job.Size(),
+				"path": p.Path(), "pairs": p.Direction()}}
+			var err error
+			if m.Samples, err = job.PingPong(p, bytes); ctx.Err() != nil {
+				return out
+			} else if err != nil {
+				m.Reason = err.Error()
+			}
+			out = append(out, m)
 		}
 	}
 	return out

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 	"testing"
 
@@ -245,25 +244,5 @@ func TestPieces(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestParts checks that the parts of the first touch reach what a product uses: all of C, and the
-// buffers that later hold packed blocks.
-func TestParts(t *testing.T) {
-	e := New(kernel.Best[float64](), Blocking{16, 8, 24, 0, 1}, Serial)
-	own := e.take()
-	e.give(own)
-	packing, update, flops := e.Parts(50) // which take it
-	if flops != 250000 {
-		t.Errorf("%v operations", flops)
-	}
-	packing()
-	update()
-	if !slices.Contains(own.workers[0].b, 1) {
-		t.Error("nothing is packed")
-	}
-	if allocs := testing.AllocsPerRun(5, func() { packing(); update() }); allocs != 0 {
-		t.Errorf("%v allocations", allocs)
 	}
 }
