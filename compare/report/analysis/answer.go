@@ -263,45 +263,6 @@ func IsSlower(r, best record.Record) bool {
 	return HostTime(r) > HostTime(best) && Distinguishable(r, best)
 }
 
-// FamilyComparison says from which size on one family is faster than another.
-type FamilyComparison struct {
-	Family, Over string
-	Variants     [2]string // at the largest common size, of both
-	From         int       // the least size from which on it is faster at all larger ones; 0: at none
-	Always       bool      // at every common size
-	At           int       // the largest common size
-	Slower       bool      // it is slower at that size by more than the noise
-	Comparison
-}
-
-// FamilyComparisons compares the fastest rows of pairs of families at all sizes that both were timed at.
-func (a Answer) FamilyComparisons() []FamilyComparison {
-	var out []FamilyComparison
-	for _, pair := range [][2]string{{Parallel, Serial}, {OnRanks, Serial}, {OnRanks, Parallel}, {OnGPU, Serial},
-		{OnGPU, Parallel}} {
-		w, first := FamilyComparison{Family: pair[0], Over: pair[1]}, true
-		for _, n := range Ascending(a.rows, sizeOf) {
-			own, ok := a.Best(w.Family, n)
-			other, too := a.Best(w.Over, n)
-			if !ok || !too {
-				continue
-			}
-			w.At, w.Comparison, w.Variants = n, compareHostTimes(other, own), [2]string{own.Variant, other.Variant}
-			w.Slower = IsSlower(own, other)
-			switch {
-			case !IsSlower(other, own):
-				w.From, w.Always, first = 0, false, false
-			case w.From == 0:
-				w.From, w.Always = n, first
-			}
-		}
-		if w.At > 0 {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
 // AllSizes returns the sizes of square products at which a family was timed, ascending.
 func (a Answer) AllSizes(family string) []int {
 	return Ascending(Pick(a.rows, func(r record.Record) bool { return Family(r.Variant) == family }), sizeOf)

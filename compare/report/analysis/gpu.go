@@ -8,13 +8,11 @@ import (
 	"gemm"
 
 	"gemm/compare/record"
+	"gemm/internal/occupancy"
 )
 
 // Exact reports whether a row computes in the arithmetic of its type.
 func Exact(r record.Record) bool { return r.Compute == r.Type }
-
-// OccupancySweep is the measurement of occupancies over what a kernel takes of a multiprocessor.
-const OccupancySweep = "occupancy"
 
 // Simt reports whether a row is of a rung that computes without tensor cores. GPUs multiply half precision on these
 // only.
@@ -347,4 +345,23 @@ func (v *View) Entries(typ string) []Entry {
 		out = append(out, own...)
 	}
 	return out
+}
+
+// Device returns the limits of the first GPU of the host. If the records have none, they are the limits of its
+// compute capability, which old ones have with a sweep of occupancies; what is not known is 0.
+func (v *View) Device() occupancy.GPU {
+	if len(v.Devices) > 0 {
+		return v.Devices[0]
+	}
+	for _, m := range v.Measurements {
+		name := Value[string](m.Params, "cc")
+		c, err := occupancy.ParseCapability(name)
+		l, known := occupancy.LimitsOf(c)
+		if m.Name == "occupancy" && err == nil && known == nil {
+			return occupancy.GPU{Capability: name, Warp: l.Warp, Threads: l.Threads, Blocks: l.Blocks, Registers: l.Registers,
+				Shared: l.Shared, BlockThreads: l.BlockThreads, BlockRegisters: l.BlockRegisters, BlockShared: l.BlockShared,
+				BlockSharedOptIn: l.BlockSharedOptIn}
+		}
+	}
+	return occupancy.GPU{}
 }

@@ -9,9 +9,7 @@ import (
 
 	"gemm"
 	"gemm/compare/record"
-	"gemm/cuda"
 	"gemm/gemmtest/reporttest"
-	"gemm/internal/occupancy"
 	"gemm/internal/timeline"
 )
 
@@ -152,25 +150,5 @@ func TestWarpLanes(t *testing.T) {
 	}
 	if c := warpTraceOf(noted(timeline.Group{Role: "consumer", Phases: stepsFrom(0, "w")})); !math.IsNaN(c.Step()) {
 		t.Errorf("a slice that has not ended takes %v", c.Step())
-	}
-}
-
-// TestDesignsAgree compares the square tiles with cuda.FeasibleTiles, which does not choose shapes or threads.
-func TestDesignsAgree(t *testing.T) {
-	tiles, err := cuda.FeasibleTiles(occupancy.Capability{Major: 8, Minor: 6})
-	if err != nil {
-		t.Fatal(err)
-	}
-	compared := 0
-	for _, f := range tiles {
-		d := NewDesign(Tile{8 * f.Edge, 8 * f.Edge, f.Slice, 8})
-		if d.Threads != f.Threads || 2*d.Slices != f.Shared || d.Sums != f.Sums ||
-			d.Feasible() != (len(f.Fails) == 0) {
-			t.Errorf("%+v, package cuda says %+v", d, f)
-		}
-		compared++
-	}
-	if compared == 0 {
-		t.Error("nothing compared")
 	}
 }

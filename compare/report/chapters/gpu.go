@@ -88,13 +88,5 @@ func (h *Host) Properties() []Property {
 	return out
 }
 
-// Swept returns the kernel that the sweeps of occupancies vary, nil if there is none.
-func (h *Host) Swept() *coursework.Occupied {
-	if k, ok := coursework.Swept(h.View); ok {
-		return &k
-	}
-	return nil
-}
-
 // Chains returns the iterated products on the GPU.
 func (h *Host) Chains() []coursework.Chain { return coursework.Chains(h.Pick(analysis.ByGPU)) }

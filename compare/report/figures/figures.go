@@ -75,15 +75,11 @@ var specs = []spec{
 	// Speed of rungs over the operations a byte of global memory.
 	{"gpu-roofline-*", drawn.GPUTypes, lines(chart.Curve{XLabel: "operations a byte of global memory",
 		YLabel: "TFLOP/s", LogY: true, Scattered: true, Top: true}, drawn.gpuRoofline)},
-	// Speed of the processor, and of the GPU with copies and without.
-	{"gpu-host-*", drawn.GPUTypes, lines(chart.Curve{XLabel: overN, YLabel: "GFLOP/s", LogY: true}, drawn.host)},
 	// What the warps of a multiprocessor did around the end of a tile.
 	{"gpu-inside-*", drawn.GPUTypes, drawn.inside},
 	// Error over speed, by precision.
 	{"errors", nil, lines(chart.Curve{XLabel: "TFLOP/s", YLabel: "largest error / (|A||B|)", LogY: true,
 		Scattered: true}, drawn.errors)},
-	// Occupancy over registers and memory of a kernel, and the rungs as they ran.
-	{"gpu-occupancy-*", resourceNames, lines(occupancies, drawn.occupied)},
 	// Data a second over Reed–Solomon codes, at a width of shards, with what limits it.
 	{"codes-*", widths, lines(chart.Curve{XLabel: "code: data + parity shards", YLabel: "data, GB/s", LogY: true},
 		drawn.codes)},

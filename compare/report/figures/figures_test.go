@@ -160,11 +160,6 @@ func onGPU() record.Document {
 	doc.Hosts[0].Ceilings = append(doc.Hosts[0].Ceilings, record.Ceiling{Unit: "gpu", Pipe: "f64", Gflops: 33100},
 		record.Ceiling{Unit: "gpu", Pipe: "f64-tensor", Gflops: 65800},
 		record.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 4e5})
-	for i, regs := range []int{128, 96, 32} {
-		doc.Measurements = append(doc.Measurements, record.Measurement{Host: "h1", Run: "r1",
-			Name: "occupancy", Samples: [][]float64{{0.25}, nil, {1}}[i],
-			Params: gemm.Params{"cc": "9.0", "over": "registers", "threads": 256, "regs": regs, "smem": 16384}})
-	}
 	return doc
 }
 
@@ -296,21 +291,11 @@ limit 400
 peak of the f64 pipe: 1024→33.1 2048→33.1
 limit 65.8
 `},
-	{"copies and the processor", "gpu-host-f32", onGPU, `GPU, kernel alone: 1024→2.15e+03 2048→2.15e+03
-GPU, copies overlapped: 1024→1.07e+03 2048→8.59e+03
-GPU, copies apart: 1024→859 2048→1.81e+03
-processor: 1024→2.15 2048→2.15
-`},
 	{"by precision", "errors", onGPU, `f64: 1.074→1e-16
 f32: 2.147→1e-16
 f32, libraries: 4.295→1e-16
 f32, processor: 0.002147→1e-16
 TF32: 21.47→0.001
-`},
-	{"the rungs as they ran", "gpu-occupancy-registers", onGPU, `doublebuffer's tile: 16→100 32→100 32→25 128→25
-naive: 100→50
-tf32-mma: 100→50
-limit 100
 `},
 	{"streams", "gpu-timeline", func() record.Document {
 		return traced("cuda/naive", timeline.Phase{Lane: 1, Name: "kernels", Begin: 1e-3, End: 2e-3},

@@ -11,10 +11,8 @@ import (
 	"gemm"
 	"gemm/compare/record"
 	"gemm/compare/report/analysis"
-	"gemm/compare/report/analysis/coursework"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/number"
-	"gemm/internal/occupancy"
 )
 
 // look is how a variant of the GPU is drawn: NVIDIA's library in the colour of what is read against.
@@ -91,27 +89,6 @@ func (d drawn) gpuRoofline(typ string, c *chart.Curve) {
 	c.Slope = chart.Slope{Rise: copies / 1e3, Label: limit("copies", copies, "GB/s").Label}
 }
 
-func (d drawn) host(typ string, c *chart.Curve) {
-	rows := d.Rungs(typ)
-	for _, f := range d.HostToHostRows(typ) {
-		if !drawnAt(rows, f.Problem) {
-			continue
-		}
-		cpu := math.NaN()
-		if f.CPU.Speed() {
-			cpu = float64(f.CPU.Median)
-		}
-		for i, t := range []float64{float64(f.Kernel.Median), analysis.Overlapped(f.Copied),
-			analysis.CopiedApart(f.Copied), cpu} {
-			if n := float64(f.N); record.Number(t).Known() && t > 0 {
-				c.Add([]string{"GPU, kernel alone", "GPU, copies overlapped", "GPU, copies apart", "processor"}[i],
-					chart.LookOf(i), chart.At(n, 2*n*n*n/t/1e9))
-			}
-		}
-	}
-	c.Title = typ + ": processor and GPU, from the memory of the host"
-}
-
 // errors adds the error of each row at one size over its speed, by the precision of its arithmetic. Errors relative to
 // norms of all of A and B are divided by k, which |A||B| has in addition.
 func (d drawn) errors(_ string, c *chart.Curve) {
@@ -145,64 +122,6 @@ func (d drawn) errors(_ string, c *chart.Curve) {
 		return
 	}
 	c.Title = fmt.Sprintf("n = %d: error over speed", rows[0].N)
-}
-
-// occupancies is the frame of a figure of occupancy.
-var occupancies = chart.Curve{YLabel: "occupancy, %", Top: true,
-	Limit: chart.Limit{Level: 100, Label: "as many warps as a multiprocessor can hold"}}
-
-// resource is an axis of figures of occupancy. It begins at least, in units of the resource.
-type resource struct {
-	over        occupancy.Resource
-	label       string
-	unit, least float64
-	ticks       []float64
-}
-
-var resources = map[string]resource{
-	"registers": {occupancy.Registers, "registers of a thread", 1, 16, []float64{16, 32, 64, 128, 255}},
-	"memory": {occupancy.Shared, "shared memory of a block, KiB", 1024, 1,
-		[]float64{1, 2, 4, 8, 16, 32, 64, 99, 227}},
-}
-
-func resourceNames(drawn) []string { return []string{"registers", "memory"} }
-
-// at is how much a kernel takes of the resource, on the axis.
-func (x resource) at(o coursework.Occupied) float64 { return float64(o.At(string(x.over))) / x.unit }
-
-// step adds a step of a line: a share up to a place.
-func (x resource) step(c *chart.Curve, label string, look chart.Look, to, share float64) {
-	if to < x.least {
-		return
-	}
-	from := x.least
-	if i := len(c.Series) - 1; i >= 0 && c.Series[i].Label == label {
-		from = c.Series[i].Points[len(c.Series[i].Points)-1].X
-	} else {
-		c.Series = append(c.Series, chart.Series{Label: label, Look: look})
-	}
-	s := &c.Series[len(c.Series)-1]
-	s.Points = append(s.Points, chart.At(from, 100*share), chart.At(to, 100*share))
-}
-
-// occupied adds the recorded occupancy in steps, and the f32 rungs of the ladder as they ran.
-func (d drawn) occupied(id string, c *chart.Curve) {
-	x := resources[id]
-	what, _, _ := strings.Cut(x.label, ",")
-	c.XLabel, c.Sizes, c.Title = x.label, x.ticks, "Occupancy over the "+what
-	for _, s := range coursework.Occupancies(d.View, string(x.over)) {
-		x.step(c, "doublebuffer's tile", chart.Look{Color: chart.Mid, Marker: chart.Bare}, x.at(s), s.Share)
-	}
-	if len(c.Series) == 0 {
-		return
-	}
-	for _, r := range d.LadderRows("f32") {
-		if analysis.Ours(r) && r.GPU != nil && r.GPU.Occupancy > 0 {
-			o := coursework.Occupied{Threads: r.GPU.Threads, Registers: r.GPU.Registers, Shared: r.GPU.Shared}
-			pt := chart.At(max(x.least, x.at(o)), 100*r.GPU.Occupancy)
-			c.Add(analysis.Algorithm(r.Variant), d.look(r.Variant), pt)
-		}
-	}
 }
 
 // Codes is the ID of the figure over codes at a width of shards.
