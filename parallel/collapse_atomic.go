@@ -22,7 +22,7 @@ func collapseAtomic[T gemm.Float](ctx context.Context, t *team[T], c, a, b gemm.
 	if err := t.zero(ctx, c); err != nil {
 		return err
 	}
-	return MergeAtomic(ctx, t.pool, c, copies)
+	return mergeAtomic(ctx, t.pool, c, copies)
 }
 
 func collapseAtomicVariant() gemm.Variant {

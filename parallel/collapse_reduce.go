@@ -20,7 +20,7 @@ func collapseReduce[T gemm.Float](ctx context.Context, t *team[T], c, a, b gemm.
 	if err != nil {
 		return err
 	}
-	return MergeReduce(ctx, t.pool, c, copies)
+	return mergeReduce(ctx, t.pool, c, copies)
 }
 
 func collapseReduceVariant() gemm.Variant {

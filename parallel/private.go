@@ -38,10 +38,10 @@ func privateSums[T gemm.Float](ctx context.Context, t *team[T],
 	})
 }
 
-// MergeAtomic adds private copies of C to c. Each copy is added by one worker. The additions are atomic,
+// mergeAtomic adds private copies of C to c. Each copy is added by one worker. The additions are atomic,
 // since all workers write to c. Each copy begins at another matrix row, so two workers seldom write to
 // the same row at the same time.
-func MergeAtomic[T gemm.Float](ctx context.Context, p *pool.Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
+func mergeAtomic[T gemm.Float](ctx context.Context, p *pool.Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
 	if c.Cols == 0 {
 		return ctx.Err() // however many rows there are
 	}
@@ -62,9 +62,9 @@ func MergeAtomic[T gemm.Float](ctx context.Context, p *pool.Pool, c gemm.Matrix[
 	return cmp.Or(err, ctx.Err())
 }
 
-// MergeReduce sets c to the sum of its private copies (at least one) without atomic additions. The workers divide the
+// mergeReduce sets c to the sum of its private copies (at least one) without atomic additions. The workers divide the
 // matrix rows of c. Each row is the sum of that row in all copies, in their order.
-func MergeReduce[T gemm.Float](ctx context.Context, p *pool.Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
+func mergeReduce[T gemm.Float](ctx context.Context, p *pool.Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
 	if c.Cols == 0 {
 		return ctx.Err() // however many rows there are
 	}
