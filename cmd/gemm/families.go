@@ -385,7 +385,7 @@ func runList(c *cli.Context) error {
 		if err := available(c.Context, v); errors.Is(err, errInterrupted) {
 			return err
 		} else if err != nil {
-			row.Available, row.Reason = false, reason(err)
+			row.Available, row.Reason = false, oneLine(err)
 		}
 		doc.Variants = append(doc.Variants, row)
 	}

@@ -110,7 +110,7 @@ func runInfo(c *cli.Context) error {
 	if l, err := launch.Find(c.Context, mpi.Version()); err == nil {
 		info.Mpirun, info.launcher = l.Name, fmt.Sprintf("%s: %s", filepath.Base(l.Path), l.Name)
 	} else {
-		info.launcher = reason(err)
+		info.launcher = oneLine(err)
 	}
 	s, err := system(c.Context)
 	switch {
@@ -123,7 +123,7 @@ func runInfo(c *cli.Context) error {
 	case errors.Is(err, errInterrupted):
 		return err
 	default:
-		info.NoCUDA = reason(err)
+		info.NoCUDA = oneLine(err)
 	}
 	if c.Bool("peak") {
 		if err := measurePeak(c, &info); err != nil {
@@ -158,7 +158,7 @@ func backends() []backend {
 		b := backend{Name: v.Name}
 		m, err := gemm.New[float64](v, nil)
 		if err != nil {
-			b.Reason = reason(err)
+			b.Reason = oneLine(err)
 		} else {
 			b.Available = true
 			if e, ok := m.(gemm.Explainer); ok {

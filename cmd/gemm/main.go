@@ -90,15 +90,8 @@ func status(err error) int {
 	}
 }
 
-func oneLine(err error) string { return joined(err.Error()) }
-
-// reason returns why a variant cannot run, in one line.
-func reason(err error) string { return joined(err.Error()) }
-
-// joined returns the lines of an error's text as one, without the name of the package in the middle.
-func joined(text string) string {
-	return strings.ReplaceAll(output.Line(text), ": gemm: ", ": ")
-}
+// oneLine returns the lines of an error's text as one, without the name of the package in the middle.
+func oneLine(err error) string { return strings.ReplaceAll(output.Line(err.Error()), ": gemm: ", ": ") }
 
 // unknown returns a usageError for a word that is not among the known ones; it names those nearest to it.
 func unknown(what, word string, known []string) error {

@@ -42,7 +42,7 @@ const (
 	issueWidth     = 4.0  // instructions a cycle: 4 to 6
 	multiplyAdd    = 0.5  // a multiply-add; there are two units
 	atomicCycles   = 20.0 // a compare-and-swap of a line in the own cache: 17 to 20
-	joinSeconds    = 3e-7 // fork and join of a few workers that spin; it is measured in "What sharing costs"
+	joinSeconds    = 3e-7 // fork and join of a few workers that spin
 )
 
 // The cycles of a cache line by level of cache (Hennessy and Patterson, Computer Architecture, 6th ed.,
