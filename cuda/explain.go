@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"gemm/cuda/ladder"
 	"gemm/cuda/nvrtc"
 	"gemm/internal/occupancy"
 )
@@ -15,7 +14,6 @@ type Explanation struct {
 	Tile    Tile
 	MaxRegs int // registers of a thread at most; 0: no limit
 	Kernel  nvrtc.Kernel
-	Code    []byte // a cubin
 	occupancy.Occupancy
 	// Global and Block are the elements of A and B that are read per multiply-add: from global
 	// memory (equations 11 and 12 of the 2024 report) and from shared memory (equations 14 and 15).
@@ -45,7 +43,6 @@ func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy
 	if err != nil {
 		return e, err
 	}
-	e.Code = image.Code
 	var ok bool
 	if e.Kernel, ok = image.Kernels[entry]; !ok {
 		return e, fmt.Errorf("cuda: %s has no kernel %s", p.Name, entry)
@@ -65,21 +62,6 @@ func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy
 // blocks must fit on a multiprocessor, so the resulting limit, 65536/(BLOCKS*threads), can be lower.
 func (r Rung) BlocksWithin(t Tile, maxRegs int) int {
 	return ceil(64<<10, maxRegs*r.Threads(t))
-}
-
-// MultiplyAdds returns how many multiply-adds each warp that multiplies has for a slice of k, or for one index if the
-// rung has no slices.
-func (r Rung) MultiplyAdds(t Tile) float64 {
-	const warp, warpgroup = 32, 128
-	threads := r.Threads(t)
-	if strings.Contains(r.source(), "MARK(PRODUCER") {
-		threads -= warpgroup
-	}
-	products := 1
-	if r.Operands == ladder.Split {
-		products = 3
-	}
-	return float64(products*t.BM*t.BN*max(1, t.BK)) / float64(threads) * warp
 }
 
 // Padded reports whether the rung's rows of a slice can be lengthened: Tile.Pad.

@@ -12,7 +12,7 @@ import (
 const requireVariable = "GEMM_TEST_REQUIRE"
 
 // features are the features that a host may lack, which GEMM_TEST_REQUIRE may name.
-var features = []string{"mpi", "mpich", "hosts", "cuda", "nvrtc", "nvdisasm", "gcc", "numpy", "torch", "openblas",
+var features = []string{"mpi", "mpich", "hosts", "cuda", "nvrtc", "gcc", "numpy", "torch", "openblas",
 	"mkl", "blis", "libxsmm", "scalapack", "avx512", "avx2", "avx2-nogfni", "ssse3", "bash", "zsh", "fish", "groff"}
 
 // Require ends a test if the host lacks a feature; missing is the reason, nil if nothing is missing. The test is

@@ -43,7 +43,7 @@ run|libscalapack-openmpi2.2|library libscalapack-openmpi\.so|reference/scalapack
 run|gcc|program gcc|libraries in processes of their own, loops in C beside our loops, go test -race, the families mpi and cuda
 run|libc6-dev|headers|libraries in processes of their own, go test -race, the families mpi and cuda
 run|python3-pip|toolkit|the family cuda, to fetch the headers that a CUDA toolkit has
-test|python3-pip|pipped|scripts/nvrtc.sh and scripts/cuda.sh, the compiler and the disassembler of CUDA kernels and the headers of gemm-cuda
+test|python3-pip|pipped|scripts/nvrtc.sh and scripts/cuda.sh, the compiler of CUDA kernels and the headers of gemm-cuda
 test|python3-numpy|numpy|the tests of libgemm with NumPy
 test|qemu-user-static|program qemu-aarch64-static|the tests of the kernels for arm64 on an emulated processor
 test|libc6-arm64-cross|[ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ]|gemm of make dist on an emulated processor

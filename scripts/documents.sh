@@ -47,8 +47,7 @@ prepare() {
 	done
 }
 
-# gemm with what saves time: less time for a row, one type of kernels, which take seconds each to compile and disassemble.
-unset GEMM_NVDISASM # one block names it
+# gemm with what saves time: less time for a row, one type of kernels, which take seconds each to compile.
 cat >"$scratch/gemm" <<-END
 	#!/usr/bin/env bash
 	case "\$* " in

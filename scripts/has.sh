@@ -20,7 +20,6 @@ has() {
 	libgemm) [ -e bin/lib/libgemm.so ] ;;
 	numpy) python3 -c 'import numpy' || /usr/bin/python3 -c 'import numpy' ;;
 	nvrtc) [ -n "${GEMM_NVRTC:-}" ] ;;
-	nvdisasm) [ -n "${GEMM_NVDISASM:-}" ] ;;
 	avx512) processor avx512f avx512bw avx512dq avx512vl fma ;;
 	avx2) processor avx2 fma gfni ;;
 	avx2-nogfni) processor avx2 fma ;;

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Fetches NVRTC, NVIDIA's compiler of CUDA kernels, into .nvrtc, and prints its path. Set
-# GEMM_NVRTC to this path to run tests on a host without the CUDA toolkit. With nvdisasm, the same
-# for NVIDIA's disassembler and GEMM_NVDISASM.
+# GEMM_NVRTC to this path to run tests on a host without the CUDA toolkit.
 #
-#   scripts/nvrtc.sh [13|11|nvdisasm]
+#   scripts/nvrtc.sh [13|11]
 #
 # One package of NVIDIA's is fetched by pip and compared with its checksum. If that fails, the
 # script prints only the reason, to standard error, and exits with 1.
@@ -21,13 +20,8 @@ case "${1:-13}" in
 	sum=a8d02f3cba345be56b1ffc3e74d8f61f02bb758dd31b0f20e12277a5a244f756
 	library=nvidia/cuda_nvrtc/lib/libnvrtc.so.11.2
 	;;
-nvdisasm)
-	package=nvidia-cuda-nvdisasm==13.2.86
-	sum=53606e719ecae07a2335f95902d5a1393a0cc1c317499ee7ffcf628a44385f2c
-	library=nvidia/cu13/bin/nvdisasm
-	;;
 *)
-	echo "usage: $0 [13|11|nvdisasm]" >&2
+	echo "usage: $0 [13|11]" >&2
 	exit 2
 	;;
 esac
@@ -45,7 +39,6 @@ if [ ! -e "$folder/$library" ]; then
 	wheel="$(echo "$scratch"/*.whl)"
 	sha256sum --quiet -c - <<<"$sum  $wheel" >&2
 	python3 -m zipfile -e "$wheel" "$scratch/whole"
-	chmod +x "$scratch/whole/$library"
 	rm -rf "$folder"
 	mv "$scratch/whole" "$folder"
 fi

@@ -61,9 +61,6 @@ func runExplain(c *cli.Context) error {
 	}
 	cache := &nvrtc.Cache{Compiler: library, Folder: folder}
 	logf(c, "NVRTC %s (%s) compiles for %s", library.Version(), library.File, task.Capability.Target())
-	if task.Disassembler, err = explain.FindDisassembler(); err != nil {
-		logf(c, "instructions are not counted: %s", err.Error())
-	}
 	doc, err := explain.Rungs(c.Context, cache, task)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func TestExplain(t *testing.T) {
 	_, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)
 	cache := t.TempDir()
-	variables := []string{"XDG_CACHE_HOME=" + cache, explain.DisassemblerVariable + "=" + filepath.Join(cache, "none")}
+	variables := []string{"XDG_CACHE_HOME=" + cache}
 	r := start(t, "", variables, "cuda", "--explain", "--cc", "8.6", "--type", "f64")
 	for _, want := range []string{
 		"cuda/packed-global        f64   16x16x16 ", "100.0%     threads, registers",

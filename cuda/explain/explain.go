@@ -22,7 +22,6 @@ type Task struct {
 	Multiprocessors int                // 0: not known
 	Peaks           map[string]float64 // GFLOP/s by pipe; nil: not known
 	Bandwidth       float64            // GB/s; 0: not known
-	Disassembler    string             // path; empty: there is none
 }
 
 // Document is an explanation as JSON has it.
@@ -58,7 +57,6 @@ type Row struct {
 	Passes    float64       `json:"passes,omitempty"`  // of shared reads a multiply-add of a warp
 	Sectors   float64       `json:"sectors,omitempty"` // that a warp reads for a k index, without slices
 	Accesses  []cuda.Access `json:"shared_accesses,omitempty"`
-	Loop      *Loop         `json:"loop,omitempty"` // of the machine code, that multiplies
 	Step      *Step         `json:"step,omitempty"` // of a rung's first row
 	Products  []Product     `json:"products"`
 }
@@ -110,9 +108,6 @@ func Rungs(ctx context.Context, compiler nvrtc.Compiler, task Task) (Document, e
 				return d, err
 			default:
 				row.fill(e, task)
-				if row.Loop, err = loop(ctx, task.Disassembler, e); err != nil {
-					return d, err
-				}
 				if first {
 					row.Step, last, first = step(before, e), &e, false
 					of[[2]string{r.Type, r.Name}] = last

@@ -20,7 +20,7 @@ var text string
 
 // templates write documents as tables. In tables.txt, " | " is between two cells of a line.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"banks": banks, "compiled": compiled, "counts": counts, "distinct": distinct, "figure": figure, "left": left,
+	"banks": banks, "compiled": compiled, "distinct": distinct, "figure": figure, "left": left,
 	"mostRegisters": mostRegisters, "prefixed": prefixed, "resources": resources, "taken": taken, "join": strings.Join,
 	"bar":        func(share float64) string { return strings.Repeat("#", int(math.Round(20*share))) },
 	"div":        func(a, b int) int { return a / b },
