@@ -96,7 +96,7 @@ func (h Host) occupied(r Record) int {
 // percent returns the speed of a row in percent of the peak on the processors that it kept busy, or of the
 // pipe of the GPU that it ran on. It is the only such figure. For ranks, the peak of the ranks that computed counts.
 func (p Peaks) percent(h Host, r Record) Number {
-	if !r.Speed() || slices.ContainsFunc(r.Ranks, func(x Rank) bool { return x.GPU != nil }) { // whose peaks no rank knows
+	if !r.Speed() || r.RanksOnGPUs() { // whose peaks no rank knows
 		return None()
 	}
 	speed := r.Gflops

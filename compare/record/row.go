@@ -135,6 +135,11 @@ func count(samples []float64, of *Sampled) int {
 // Speed reports whether r may be quoted with a speed: it is ok and was timed.
 func (r Record) Speed() bool { return r.Status == OK && r.Median.Known() }
 
+// RanksOnGPUs reports whether ranks computed on GPUs: peaks and costs of processors do not hold for them.
+func (r Record) RanksOnGPUs() bool {
+	return slices.ContainsFunc(r.Ranks, func(x Rank) bool { return x.GPU != nil })
+}
+
 // Note returns the reason of r, the variant that computed it if that is another, and what its warnings are
 // about, in one line. The record has the warnings in full.
 func (r Record) Note() string {

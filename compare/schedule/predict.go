@@ -28,6 +28,9 @@ func timingKey(c plan.Case) string {
 func (h history) add(c plan.Case, r record.Record, b plan.Budget) {
 	switch {
 	case c.Terms() == 0:
+	case r.Speed() && r.RanksOnGPUs():
+		took := float64(r.Median)
+		h[timingKey(c)] = timing{c, took, took, min(took, fixedCostOnGPUs), 0}
 	case r.Speed():
 		h[timingKey(c)] = timing{c, float64(r.Median), r.ModelSeconds, r.ModelLatency, r.ModelTransfer}
 	case r.Status == record.Timeout:
@@ -38,6 +41,9 @@ func (h history) add(c plan.Case, r record.Record, b plan.Budget) {
 // fixedCost is the time of a call, in seconds, that may not depend on the size of the product: to wake threads, and to
 // launch a kernel.
 const fixedCost = 100e-6
+
+// fixedCostOnGPUs is that of ranks on GPUs: barriers, and requests to the processes that compute.
+const fixedCostOnGPUs = 2e-3
 
 // predict returns the approximate time of a call of a larger case. Latencies remain, bytes grow with the operands, and
 // the rest without a fixed cost grows with the operations. Without this cost, 1×1×1 over a network would predict hours

@@ -171,6 +171,17 @@ func TestPredictedTimes(t *testing.T) {
 	}
 }
 
+// TestPredictedTimesOnGPUs predicts from a small product of ranks on GPUs, which is all requests and barriers.
+func TestPredictedTimesOnGPUs(t *testing.T) {
+	c, h := sized("mpi/a", "", 8, nil).Case(), history{}
+	r := row(c, record.OK, 800e-6)
+	r.Ranks = []record.Rank{{GPU: &record.DevicePart{}}}
+	h.add(c, r, plan.Budget{})
+	if got := h[timingKey(c)].predict(sized("mpi/a", "", 1000, nil).Case()); got != 800*time.Microsecond {
+		t.Errorf("%v, want 800µs", got)
+	}
+}
+
 // TestResume names the rows on disk that are kept. Others are measured again.
 func TestResume(t *testing.T) {
 	type change func(c *plan.Request, r *record.Record)
