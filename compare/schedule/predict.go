@@ -42,7 +42,7 @@ func (h history) add(c plan.Case, r record.Record, b plan.Budget) {
 // launch a kernel.
 const fixedCost = 100e-6
 
-// fixedCostOnGPUs is that of ranks on GPUs: barriers, and requests to the processes that compute.
+// fixedCostOnGPUs is the fixed cost of ranks on GPUs: barriers, and requests to the processes that compute.
 const fixedCostOnGPUs = 2e-3
 
 // predict returns the approximate time of a call of a larger case. Latencies remain, bytes grow with the operands, and

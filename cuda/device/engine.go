@@ -28,7 +28,7 @@ type engine interface {
 	// start starts the operation on the device's stream, and marks its kernels.
 	start(o operands, m *marks) error
 	// packs reports whether start packs before the product proper. Then it records Device.packed before it and
-	// Device.multiplied after it; of several products proper, those of the last one stay.
+	// Device.multiplied after it; if there are several products proper, the last one counts.
 	packs() bool
 	device() record.Device
 	resolved() gemm.Params
