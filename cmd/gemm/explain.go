@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -27,11 +25,6 @@ func explainFlags() []cli.Flag {
 			"`LIST`: with --explain: padding between rows of a slice in shared memory, in elements", cmdline.Integer),
 		&cli.IntFlag{Name: "multiprocessors", DefaultText: "none",
 			Usage: "`COUNT`: with --explain: multiprocessors of the GPU, to compute waves of blocks"},
-		cmdline.ListFlag("gflops", "", "",
-			"`LIST`: with --explain: peaks for the roofline, such as f32=67000,f64=34000,tf32=495000,f64-tensor=67000",
-			cmdline.Word),
-		&cli.Float64Flag{Name: "gbps", DefaultText: "none",
-			Usage: "`RATE`: with --explain: memory bandwidth for the roofline, in GB/s"},
 	}
 }
 
@@ -111,36 +104,7 @@ func parseExplain(c *cli.Context) (t explain.Task, err error) {
 		}
 		t.Multiprocessors = c.Int("multiprocessors")
 	}
-	return t, roofline(c, &t)
-}
-
-// pipes are what computes, as records have them.
-var pipes = []string{"f32", "f64", "tf32", "f16", "bf16", "f64-tensor"}
-
-// roofline takes the peaks and the bandwidth.
-func roofline(c *cli.Context, t *explain.Task) error {
-	if c.IsSet("gflops") != c.IsSet("gbps") {
-		return usagef("--gflops and --gbps are the two lines of the roofline: give both, or none")
-	}
-	if !c.IsSet("gflops") {
-		return nil
-	}
-	if t.Bandwidth = c.Float64("gbps"); !(t.Bandwidth > 0) || math.IsInf(t.Bandwidth, 0) {
-		return usagef("--gbps %v: must be a positive number", t.Bandwidth)
-	}
-	t.Peaks = map[string]float64{}
-	for _, part := range cmdline.Listed[string](c, "gflops") {
-		pipe, text, _ := strings.Cut(part, "=")
-		peak, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(peak > 0) || math.IsInf(peak, 0) || !slices.Contains(pipes, pipe) {
-			return usagef("--gflops %q: must be PIPE=RATE, the pipe one of %s", part, strings.Join(pipes, ", "))
-		}
-		if _, twice := t.Peaks[pipe]; twice {
-			return usagef("--gflops %q: %s is given twice", part, pipe)
-		}
-		t.Peaks[pipe] = peak
-	}
-	return nil
+	return t, nil
 }
 
 // The registers of a thread that the compiler can be limited to.

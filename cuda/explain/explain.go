@@ -17,23 +17,19 @@ import (
 type Task struct {
 	Capability      occupancy.Capability
 	Rungs           []cuda.Rung
-	Shapes          []gemm.Shape       // of products
-	MaxRegs, Pads   []int              // of rungs that have them; pads as Tile.Pad has them
-	Multiprocessors int                // 0: not known
-	Peaks           map[string]float64 // GFLOP/s by pipe; nil: not known
-	Bandwidth       float64            // GB/s; 0: not known
+	Shapes          []gemm.Shape // of products
+	MaxRegs, Pads   []int        // of rungs that have them; pads as Tile.Pad has them
+	Multiprocessors int          // 0: not known
 }
 
 // Document is an explanation as JSON has it.
 type Document struct {
-	Schema          int                `json:"schema"`
-	Capability      string             `json:"cc"`
-	Compiler        string             `json:"nvrtc"`
-	Multiprocessors int                `json:"multiprocessors,omitempty"`
-	Peaks           map[string]float64 `json:"gflops,omitempty"` // by pipe
-	Bandwidth       float64            `json:"gbps,omitempty"`
-	Rungs           []Row              `json:"rungs"`
-	Shapes          []gemm.Shape       `json:"-"` // of each row's Products
+	Schema          int          `json:"schema"`
+	Capability      string       `json:"cc"`
+	Compiler        string       `json:"nvrtc"`
+	Multiprocessors int          `json:"multiprocessors,omitempty"`
+	Rungs           []Row        `json:"rungs"`
+	Shapes          []gemm.Shape `json:"-"` // of each row's Products
 }
 
 // Row is one rung with one of its settings.
@@ -71,15 +67,13 @@ type Step struct {
 // Product is what one product takes.
 type Product struct {
 	cuda.Product
-	Roofline float64      `json:"roofline_gflops,omitempty"` // at most
-	By       string       `json:"bound_by,omitempty"`        // memory or arithmetic
-	Wave     *cuda.Choice `json:"last_wave,omitempty"`       // of a rung that can cut tiles along k
+	Wave *cuda.Choice `json:"last_wave,omitempty"` // of a rung that can cut tiles along k
 }
 
 // Rungs compiles the rungs with all of their settings, limits of registers and padding.
 func Rungs(ctx context.Context, compiler nvrtc.Compiler, task Task) (Document, error) {
-	d := Document{record.OutputSchema, task.Capability.String(), compiler.Version(), task.Multiprocessors, task.Peaks,
-		task.Bandwidth, nil, task.Shapes}
+	d := Document{record.OutputSchema, task.Capability.String(), compiler.Version(), task.Multiprocessors, nil,
+		task.Shapes}
 	of := map[[2]string]*cuda.Explanation{} // the first settings of rungs, by type and name
 	var last *cuda.Explanation              // of the type
 	for _, r := range task.Rungs {
@@ -165,14 +159,6 @@ func (row *Row) fill(e cuda.Explanation, task Task) {
 		q := Product{Product: e.Rung.Product(e.Tile, s), Wave: lastWave(e, task, s)}
 		if task.Multiprocessors > 0 && e.Blocks > 0 {
 			q.Fills(task.Multiprocessors, e.Blocks)
-		}
-		if peak, ok := task.Peaks[e.Rung.Pipe]; ok {
-			var memory bool
-			q.Roofline, memory = q.Bounded(peak, task.Bandwidth)
-			q.By = "arithmetic"
-			if memory {
-				q.By = "memory"
-			}
 		}
 		row.Products = append(row.Products, q)
 	}

@@ -1,10 +1,6 @@
 package ladder
 
-import (
-	"math"
-
-	"gemm"
-)
+import "gemm"
 
 // Product is the demand of a product of one shape on memory and multiprocessors, counted from the
 // tiles. It assumes that no cache holds anything, that beta is 0, and that k is not split.
@@ -68,11 +64,4 @@ func (p *Product) Fills(multiprocessors, blocks int) {
 	places := multiprocessors * blocks
 	p.Waves = ceil(p.Blocks, places)
 	p.Fill = float64(p.Blocks) / float64(p.Waves*places)
-}
-
-// Bounded returns an upper bound on the rate in GFLOP/s, if every global access goes to memory with the bandwidth in
-// GB/s and the pipe computes peak GFLOP/s. memory is true if memory is the limit.
-func (p Product) Bounded(peak, bandwidth float64) (rate float64, memory bool) {
-	rate = p.Intensity * bandwidth
-	return math.Min(rate, peak), rate < peak
 }
