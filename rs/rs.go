@@ -3,7 +3,7 @@
 //
 // Functions, methods, options and errors have the names and the meaning that they have in
 // github.com/klauspost/reedsolomon, and shards have the same bytes: a program that uses the package as reedsolomon can
-// import this one instead. A code has at most 256 shards here, and products choose the number of goroutines by
+// import this one instead, unless it has streams; gemm/shard makes shards of files. A code has at most 256 shards here, and products choose the number of goroutines by
 // themselves. A Code is an Encoder, and may be used by several goroutines at the same time.
 //
 // Parities are a product over GF(2⁸), P = G·D. Row j of D is data shard j, and G is the lower part of a generator
@@ -34,7 +34,6 @@ var (
 	ErrShortData           = errors.New("rs: there is less data than wanted")
 	ErrInvalidInput        = errors.New("rs: invalid argument")
 	ErrReconstructRequired = errors.New("rs: a data shard is missing: reconstruct it first")
-	ErrReconstructMismatch = errors.New("rs: a shard has both a reader and a writer")
 )
 
 // Encoder is what a Code does; its methods are described there.
@@ -50,12 +49,12 @@ type Encoder interface {
 	Join(dst io.Writer, shards [][]byte, outSize int) error
 }
 
-// Option is an option of New and NewStream.
+// Option is an option of New.
 type Option func(*options)
 
 type options struct {
-	generator        func(data, parity int) (gf256.Matrix, error)
-	workers, streams int
+	generator func(data, parity int) (gf256.Matrix, error)
+	workers   int
 }
 
 // WithCauchyMatrix takes gf256.Cauchy as generator matrix. Default: gf256.Vandermonde.
@@ -64,9 +63,6 @@ func WithCauchyMatrix() Option { return func(o *options) { o.generator = gf256.C
 // WithMaxGoroutines limits the goroutines of a product, which has fewer if its shards are short. Default, also for n
 // below 1: GOMAXPROCS.
 func WithMaxGoroutines(n int) Option { return func(o *options) { o.workers = n } }
-
-// WithStreamBlockSize sets the bytes of each shard that a Stream reads at once. Default, also for n below 1: 256 KiB.
-func WithStreamBlockSize(n int) Option { return func(o *options) { o.streams = n } }
 
 // Code is a Reed–Solomon code. Shards are listed with the data first. All have the same size.
 type Code struct {

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/iotest"
 
 	"github.com/klauspost/reedsolomon"
 
@@ -18,10 +17,8 @@ import (
 )
 
 var (
-	_ Encoder                   = (*Code)(nil)
-	_ reedsolomon.Encoder       = (*Code)(nil)
-	_ StreamEncoder             = (*Stream)(nil)
-	_ reedsolomon.StreamEncoder = (*Stream)(nil)
+	_ Encoder             = (*Code)(nil)
+	_ reedsolomon.Encoder = (*Code)(nil)
 )
 
 // both returns a code and klauspost's.
@@ -177,7 +174,6 @@ func TestErrors(t *testing.T) {
 		reedsolomon.ErrTooFewShards: ErrTooFewShards, reedsolomon.ErrShardNoData: ErrShardNoData,
 		reedsolomon.ErrShardSize: ErrShardSize, reedsolomon.ErrShortData: ErrShortData,
 		reedsolomon.ErrInvalidInput: ErrInvalidInput, reedsolomon.ErrReconstructRequired: ErrReconstructRequired,
-		reedsolomon.ErrReconstructMismatch: ErrReconstructMismatch,
 	}
 	for _, code := range [][2]int{{0, 1}, {-1, 3}, {1, -1}, {1, 0}, {256, 0}, {1, 255}} {
 		_, got := New(code[0], code[1])
@@ -276,113 +272,6 @@ func TestSplit(t *testing.T) {
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
-
-// TestStreams: streams of several blocks have the shards of a Code, through readers that return one byte a call too.
-func TestStreams(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	const data, parity = 5, 3
-	for _, n := range []int{1, 99, 100, 101, 1000} {
-		c, _ := both(t, data, parity, false)
-		s, err := NewStream(data, parity, WithStreamBlockSize(100))
-		gemmtest.Must(t, err)
-		file := drawn(rng, 1, n*data-n%data)[0]
-		want, err := c.Split(bytes.Clone(file))
-		gemmtest.Must(t, errors.Join(err, c.Encode(want)))
-
-		out := make([]bytes.Buffer, data+parity)
-		writers := func(from, to int) (list []io.Writer) {
-			for i := from; i < to; i++ {
-				out[i].Reset()
-				list = append(list, &out[i])
-			}
-			return list
-		}
-		readers := func(shards [][]byte) (list []io.Reader) {
-			for i, shard := range shards {
-				var r io.Reader = bytes.NewReader(shard)
-				if i%2 == 1 {
-					r = iotest.OneByteReader(r)
-				}
-				list = append(list, r)
-			}
-			return list
-		}
-		wrote := func(what string) {
-			t.Helper()
-			for i := range out {
-				if !bytes.Equal(out[i].Bytes(), want[i]) {
-					t.Fatalf("%s of %d bytes: shard %d is wrong", what, n, i)
-				}
-			}
-		}
-		gemmtest.Must(t, errors.Join(s.Split(bytes.NewReader(file), writers(0, data), int64(len(file))),
-			s.Encode(readers(want[:data]), writers(data, data+parity))))
-		wrote("Split and Encode")
-
-		in, fill := readers(want), make([]io.Writer, data+parity)
-		for _, lost := range []int{0, 3, 6} {
-			in[lost], fill[lost] = nil, writers(lost, lost+1)[0]
-		}
-		gemmtest.Must(t, s.Reconstruct(in, fill))
-		wrote("Reconstruct")
-
-		var joined bytes.Buffer
-		gemmtest.Must(t, s.Join(&joined, readers(want), int64(len(file))))
-		if !bytes.Equal(joined.Bytes(), file) {
-			t.Fatalf("Join of %d bytes is wrong", n)
-		}
-		for _, wrong := range []bool{false, true} {
-			if wrong {
-				want[7][n-1-n/data] ^= 1
-			}
-			if ok, err := s.Verify(readers(want)); ok == wrong || err != nil {
-				t.Fatalf("Verify of %d bytes, wrong is %v: %v, %v", n, wrong, ok, err)
-			}
-		}
-	}
-}
-
-// TestStreamErrors: each fault of a stream has its error.
-func TestStreamErrors(t *testing.T) {
-	s, err := NewStream(2, 1)
-	gemmtest.Must(t, err)
-	r := func(n int) io.Reader { return bytes.NewReader(make([]byte, n)) }
-	verify := func(in ...io.Reader) error {
-		_, err := s.Verify(in)
-		return err
-	}
-	bad, w := iotest.ErrReader(io.ErrNoProgress), io.Discard
-	_, number := NewStream(0, 1)
-	for i, test := range []struct{ got, want error }{
-		{number, ErrInvShardNum},
-		{s.Encode([]io.Reader{r(1)}, []io.Writer{w}), ErrTooFewShards},
-		{s.Encode([]io.Reader{r(1), r(1)}, nil), ErrTooFewShards},
-		{s.Encode([]io.Reader{r(0), r(0)}, []io.Writer{w}), ErrShardNoData},
-		{s.Encode([]io.Reader{r(9), r(8)}, []io.Writer{w}), ErrShardSize},
-		{s.Encode([]io.Reader{r(256 << 10), r(1 << 10)}, []io.Writer{w}), ErrShardSize},
-		{s.Encode([]io.Reader{r(9), nil}, []io.Writer{w}), ErrShardSize},
-		{s.Encode([]io.Reader{r(9), bad}, []io.Writer{w}), StreamReadError{io.ErrNoProgress, 1}},
-		{s.Encode([]io.Reader{r(9), r(9)}, []io.Writer{broken{}}), StreamWriteError{io.ErrClosedPipe, 0}},
-		{verify(r(1), r(1)), ErrTooFewShards}, {verify(r(1), r(1), nil), ErrShardSize},
-		{verify(r(1), bad, r(1)), StreamReadError{io.ErrNoProgress, 1}},
-		{s.Reconstruct([]io.Reader{r(1), nil}, make([]io.Writer, 3)), ErrTooFewShards},
-		{s.Reconstruct([]io.Reader{r(1), nil, r(1)}, []io.Writer{w, nil, nil}), ErrReconstructMismatch},
-		{s.Reconstruct([]io.Reader{r(1), nil, nil}, []io.Writer{nil, w, nil}), ErrTooFewShards},
-		{s.Reconstruct(make([]io.Reader, 3), make([]io.Writer, 3)), ErrShardNoData},
-		{s.Split(r(0), []io.Writer{w, w}, 0), ErrShortData}, {s.Split(r(2), []io.Writer{w, w}, 3), ErrShortData},
-		{s.Split(r(2), []io.Writer{w}, 2), ErrInvShardNum},
-		{s.Split(r(2), []io.Writer{w, nil}, 2), StreamWriteError{ErrShardNoData, 1}},
-		{s.Join(w, []io.Reader{r(1)}, 1), ErrTooFewShards}, {s.Join(w, []io.Reader{r(1), r(1)}, 3), ErrShortData},
-		{s.Join(w, []io.Reader{r(1), nil}, 1), StreamReadError{ErrShardNoData, 1}},
-	} {
-		if test.got != test.want {
-			t.Errorf("case %d: %v, want %v", i, test.got, test.want)
-		}
-	}
-	if err := (StreamReadError{io.ErrNoProgress, 1}); !errors.Is(err, io.ErrNoProgress) {
-		t.Errorf("%v does not wrap its error", err)
-	}
-}
 
 // TestConcurrent: several goroutines use one code, which has a product of several goroutines itself.
 func TestConcurrent(t *testing.T) {
