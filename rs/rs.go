@@ -3,8 +3,9 @@
 //
 // Functions, methods, options and errors have the names and the meaning that they have in
 // github.com/klauspost/reedsolomon, and shards have the same bytes: a program that uses the package as reedsolomon can
-// import this one instead, unless it has streams; gemm/shard makes shards of files. A code has at most 256 shards here, and products choose the number of goroutines by
-// themselves. A Code is an Encoder, and may be used by several goroutines at the same time.
+// import this one instead, unless it has streams; gemm/shard makes shards of files. A code has at most 256 shards here,
+// and products choose the number of goroutines by themselves. A Code is an Encoder, and may be used by several
+// goroutines at the same time.
 //
 // Parities are a product over GF(2⁸), P = G·D. Row j of D is data shard j, and G is the lower part of a generator
 // matrix of package gf256. Lost shards are another such product. The kernels read and write shards where they are.
