@@ -75,7 +75,7 @@ sanitize: ## run every rung on the GPU under NVIDIA's checkers of addresses, rac
 	@scripts/sanitize.sh
 
 # CONTRIBUTING.md says what each of these checks is.
-SLOW := test lint generated width neon cgocheck gonum kernels oldest-nvrtc cuda-headers dist open-mpi-5 mpich race hosts libgemm netlib scipy rename paths install fuzz grade
+SLOW := test lint generated width neon cgocheck gonum kernels oldest-nvrtc cuda-headers systems dist open-mpi-5 mpich race hosts libgemm netlib scipy rename paths install fuzz grade
 .PHONY: $(addprefix slow-,$(SLOW))
 slow-tests: $(addprefix slow-,$(or $(ONLY),$(SLOW))) ## run the checks that .ci/run leaves out, or ONLY some of them
 
@@ -118,6 +118,12 @@ slow-cuda-headers:
 		(set -x; eval "$$flags $(GO) build -buildvcs=false -tags cuda -o bin/cuda-headers ./cmd/gemm-cuda") || exit 1; \
 		objdump -p bin/cuda-headers | grep 'NEEDED *libcuda.so.1' || exit 1; \
 	done; rm -f bin/cuda-headers
+
+slow-systems:
+	@for system in darwin/arm64 windows/amd64 linux/arm64 linux/riscv64 linux/386 freebsd/amd64; do \
+		(export GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0; set -x; $(GO) vet ./... && $(GO) build ./...) || exit 1; \
+	done
+	GOOS=js GOARCH=wasm $(GO) build . ./blas ./lapack ./gf256 ./half ./rs ./shard
 
 EMULATED = qemu-aarch64-static -L /usr/aarch64-linux-gnu bin/dist/gemm-*-linux-arm64/gemm
 slow-dist:
