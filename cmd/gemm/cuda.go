@@ -86,7 +86,7 @@ func checkExplain(c *cli.Context) error {
 			return usagef("--%s is for measuring, which --explain does not", name)
 		}
 	}
-	for _, name := range []string{"sizes", "maxregs", "pad", "multiprocessors", "gflops", "gbps"} {
+	for _, name := range []string{"sizes", "maxregs", "pad", "multiprocessors"} {
 		if c.Bool("tiles") && c.IsSet(name) {
 			return usagef("--tiles has no use for --%s: leave one out", name)
 		}

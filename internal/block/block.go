@@ -277,7 +277,7 @@ func scale[T kernel.Float](m, n int, beta T, c View[T]) {
 // numbers, and a worker with several of them packs the block once.
 func (e *task[T]) updateTasks(g *job[T], worker, lo, hi int) {
 	p := &g.plan
-	for lo < hi {
+	for lo < hi && g.ctx.Err() == nil {
 		share := lo % g.shares
 		count := min(hi-lo, g.shares-share)
 		e.updateBlock(g, worker, lo/g.shares*p.NC, share*p.Share, min((share+count)*p.Share, g.chunks))
