@@ -63,7 +63,7 @@ func (in results) headlines(brief bool, lang string) (rows []cells, err error) {
 	return rows, nil
 }
 
-// matches reports whether r is a timed row of c with the settings that it has by default.
+// matches reports whether r is a timed row of c with the settings that it has by default, on any number of executors.
 func (h headline) matches(doc record.Document, r record.Record, c contender) bool {
 	if r.Variant != c.Variant || r.Type != c.Type || !r.Speed() || r.Op != "nn" {
 		return false
@@ -72,7 +72,7 @@ func (h headline) matches(doc record.Document, r record.Record, c contender) boo
 		return false
 	}
 	for name := range r.Params {
-		if name != "threads" && name != "ranks" {
+		if name != "threads" && name != "ranks" && name != "devices" {
 			return false
 		}
 	}
